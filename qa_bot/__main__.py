@@ -1,0 +1,5 @@
+"""``python -m qa_bot`` is ``qa-bot``."""
+
+from qa_bot.cli import main
+
+main()

@@ -1,0 +1,221 @@
+"""The one path from a question to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import prompts
+from qa_bot import extractive, records
+from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as_turns, cite, pieces
+from qa_bot.confidence import Confidence, fitted
+from qa_bot.conversation import standalone_question
+from qa_bot.errors import AnswerNotReady, QuestionError
+from qa_bot.routing import Routed, route
+from qa_bot.settings import Settings, load_settings
+from vectorstore import Embedder, Filters, Found, Hit, PaperIndex, load_papers
+from vectorstore.writing import Progress
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable
+
+    from qa_bot.chain import PaperRetriever
+
+History = Iterable[Turn | Mapping[str, Any]]
+
+MAX_QUESTION_CHARS = 4000
+_RETRIEVED = 10
+_CLOSEST = 3
+_CLOSE_ENOUGH = 0.2
+"""Least score of a paper offered as close when the bot declines; small talk about the weather stays below it."""
+
+
+class AnswerStream:
+    """An answer as it is written: iterate for pieces of its text, then read :attr:`answer`."""
+
+    def __init__(self, steps: Generator[str, None, Answer]) -> None:
+        self._steps = steps
+        self._answer: Answer | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        self._answer = yield from self._steps
+
+    @property
+    def answer(self) -> Answer:
+        """The whole answer.
+
+        Raises:
+            AnswerNotReady: the stream hasn't been read to its end.
+        """
+        if self._answer is None:
+            raise AnswerNotReady("the answer is complete only after its stream was read to the end; iterate over it first, or call ask()")
+        return self._answer
+
+
+class PaperBot:
+    """Answers questions from an index of papers. Holds no conversation: history comes in with each question."""
+
+    def __init__(self, index: PaperIndex, *, min_confidence: float | None = None, max_sentences: int = 4, confidence: Confidence | None = None) -> None:
+        """A bot over an open index.
+
+        Args:
+            index: the papers.
+            min_confidence: decline below this probability, 0 to 1; None takes the fitted threshold.
+            max_sentences: most sentences quoted in an answer.
+            confidence: fitted parameters; None takes those that ship with the program.
+        """
+        self.index = index
+        self._confidence = confidence or fitted()
+        self._threshold = self._confidence.threshold if min_confidence is None else min_confidence
+        self._max_sentences = max_sentences
+
+    @classmethod
+    def open(cls, index: str | Path | None = None, *, settings: Settings | None = None, progress: Progress | None = None) -> PaperBot:
+        """A bot over the index in a folder, by default the one that the settings name.
+
+        If nothing is there yet, it is first built from the bundled papers; if a write was interrupted, it is finished.
+        ``progress`` is called with the numbers of passages embedded and to embed while that takes its time.
+
+        Raises:
+            StoreError: the index can't serve; the message says what to run.
+        """
+        settings = settings or load_settings()
+        folder = Path(index).expanduser() if index is not None else settings.index.expanduser()
+        embedder = Embedder(settings.embedding_model)
+        if not folder.exists():
+            with resources.as_file(resources.files("vectorstore.corpora").joinpath("icml2026.jsonl")) as bundled:
+                opened = PaperIndex.create(folder, load_papers(bundled).papers, embedder, progress=progress)
+        else:
+            opened = PaperIndex(folder, embedder)
+        opened.repair(progress=progress)
+        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences)
+
+    def close(self) -> None:
+        """Release the index."""
+        self.index.close()
+
+    def warm(self) -> None:
+        """Load everything that the first question would have to wait for."""
+        self.index.search("warm up", k=1)
+
+    def ask(self, question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+        """The answer to ``question``.
+
+        Args:
+            question: up to 4,000 characters.
+            history: earlier turns, oldest first, as :class:`Turn` or ``{"role": …, "content": …}``.
+            filters: which papers to search.
+
+        Raises:
+            QuestionError: the question is too long.
+            StoreError: the index can't serve.
+
+        Example:
+            >>> bot.ask("What does PersistBench measure?").citations[0].title
+            'PersistBench: When Should Long-Term Memories Be Forgotten by LLMs?'
+        """
+        stream = self.stream(question, history=history, filters=filters)
+        for _ in stream:
+            pass
+        return stream.answer
+
+    async def aask(self, question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+        """:meth:`ask` in a thread, for asynchronous callers."""
+        return await asyncio.to_thread(self.ask, question, history=history, filters=filters)
+
+    def stream(self, question: str, *, history: History = (), filters: Filters = Filters()) -> AnswerStream:
+        """The answer to ``question`` piece by piece; arguments and errors as in :meth:`ask`, raised at the first piece."""
+        return AnswerStream(self._answer(question, as_turns(history), filters))
+
+    @cached_property
+    def retriever(self) -> PaperRetriever:
+        """The index as a LangChain retriever: one document a paper, best first."""
+        from qa_bot.chain import PaperRetriever
+
+        return PaperRetriever(index=self.index)
+
+    @cached_property
+    def chain(self) -> Runnable[Any, dict[str, Any]]:
+        """LCEL chain from a question to ``{"question", "standalone_question", "documents", "context"}``."""
+        from qa_bot.chain import retrieval_chain
+
+        return retrieval_chain(self.retriever)
+
+    def _answer(self, question: str, history: tuple[Turn, ...], filters: Filters) -> Generator[str, None, Answer]:
+        started = time.perf_counter()
+        if len(question) > MAX_QUESTION_CHARS:
+            raise QuestionError(f"the question has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are searched; shorten it")
+        standalone = standalone_question(question, history)
+        routed = route(question)
+        if routed.route in ("blank", "greeting", "thanks"):
+            reply = prompts.fill(routed.route, count=self.index.count())
+            yield reply
+            return Answer(question, question, routed.route, reply, abstained=False, confidence=1.0, timings_ms=_timings(started))
+        if by_author := records.by_author(self.index, question, filters):
+            listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in by_author[1])
+            return (yield from _write(Answer(question, question, "metadata", "", False, 1.0, retrieved=listed), *by_author, started))
+        found = self.index.search(standalone, k=_RETRIEVED, filters=filters)
+        searched = time.perf_counter()
+        confidence = self._confidence.probability(found)
+        retrieved = tuple(Retrieved(hit.paper.id, hit.paper.title, round(hit.score, 4)) for hit in found.hits)
+        draft = Answer(question, standalone, routed.route, "", False, round(confidence, 4), retrieved=retrieved)
+        if confidence < self._threshold or not found.hits:
+            text = self._refusal(found.hits, filters)
+            yield text
+            return replace(draft, text=text, abstained=True, timings_ms=_timings(started, searched))
+        sentences, citations = self._compose(routed, standalone, found)
+        return (yield from _write(draft, sentences, citations, started, searched))
+
+    def _compose(self, routed: Routed, question: str, found: Found) -> tuple[tuple[Sentence, ...], tuple[Citation, ...]]:
+        if routed.fields:
+            return records.statements(found.hits[0].paper, routed.fields)
+        passages = extractive.select(question, found.hits, found.terms, route=routed.route, limit=self._max_sentences)
+        return cite(passages, {hit.paper.id: hit.paper for hit in found.hits})
+
+    def _refusal(self, hits: tuple[Hit, ...], filters: Filters) -> str:
+        total = self.index.count()
+        if not total:
+            return prompts.text("empty")
+        if not hits and filters:
+            return prompts.text("no-match")
+        close = [f"“{hit.paper.title}”" for hit in hits[:_CLOSEST] if hit.score >= _CLOSE_ENOUGH]
+        refusal = prompts.fill("refusal", count=f"{total:,}")
+        return f"{refusal} {prompts.fill('closest', titles='; '.join(close))}" if close else refusal
+
+
+def _write(
+    draft: Answer, sentences: tuple[Sentence, ...], citations: tuple[Citation, ...], started: float, searched: float | None = None
+) -> Generator[str, None, Answer]:
+    written = pieces(sentences, citations)
+    yield from written
+    return replace(draft, text="".join(written), sentences=sentences, citations=citations, timings_ms=_timings(started, searched))
+
+
+def _timings(started: float, searched: float | None = None) -> dict[str, float]:
+    now = time.perf_counter()
+    timings = {"total": round((now - started) * 1000, 2)}
+    if searched is not None:
+        timings = {"retrieve": round((searched - started) * 1000, 2), "answer": round((now - searched) * 1000, 2)} | timings
+    return timings
+
+
+@lru_cache(maxsize=1)
+def _default_bot() -> PaperBot:
+    return PaperBot.open()
+
+
+def ask(question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+    """The answer to ``question`` from the default index, which the first call opens, or builds from the bundled papers.
+
+    Arguments and errors are those of :meth:`PaperBot.ask`.
+    """
+    return _default_bot().ask(question, history=history, filters=filters)
+
+
+__all__ = ["MAX_QUESTION_CHARS", "AnswerStream", "History", "PaperBot", "Route", "ask"]

@@ -1,0 +1,36 @@
+"""What can go wrong when asking, as a short tree; the store's own is in ``vectorstore.errors``.
+
+QABotError
+├── QuestionError       a question that can't be searched, such as one of 50,000 characters
+├── SettingsError       a QA_BOT_* variable with an impossible value
+├── QuestionSetError    a file of test questions can't be used
+└── AnswerNotReady      ``AnswerStream.answer`` was read before the stream ended
+"""
+
+from __future__ import annotations
+
+
+class QABotError(Exception):
+    """Base of the bot's expected failures. ``usage`` is true if the caller asked for something impossible."""
+
+    usage = False
+
+
+class QuestionError(QABotError):
+    """The question can't be searched."""
+
+    usage = True
+
+
+class SettingsError(QABotError):
+    """A setting has an impossible value."""
+
+    usage = True
+
+
+class QuestionSetError(QABotError):
+    """A file of test questions can't be used."""
+
+
+class AnswerNotReady(QABotError, RuntimeError):
+    """Mistake in the calling code: the answer of a stream exists only after its last piece was read."""

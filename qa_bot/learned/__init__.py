@@ -1,0 +1,1 @@
+"""Fitted parameters with their provenance, and the commands that make them."""

@@ -1,0 +1,1 @@
+"""Bundled question sets; README.md beside this file describes them."""
