@@ -17,7 +17,7 @@ from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as
 from qa_bot.confidence import Confidence, fitted
 from qa_bot.conversation import standalone_question
 from qa_bot.errors import AnswerNotReady, QuestionError
-from qa_bot.routing import Routed, route
+from qa_bot.routing import Routed, asks_count, route
 from qa_bot.settings import Settings, load_settings
 from vectorstore import Embedder, Filters, Found, Hit, PaperIndex, load_papers
 from vectorstore.writing import Progress
@@ -170,7 +170,8 @@ class PaperBot:
             yield text
             return replace(draft, text=text, abstained=True, timings_ms=_timings(started, searched))
         sentences, citations = self._compose(routed, standalone, found)
-        return (yield from _write(draft, sentences, citations, started, searched))
+        notice = prompts.text("not-a-count") if routed.route == "topic" and asks_count(question) else ""
+        return (yield from _write(draft, sentences, citations, started, searched, notice=notice))
 
     def _compose(self, routed: Routed, question: str, found: Found) -> tuple[tuple[Sentence, ...], tuple[Citation, ...]]:
         if routed.fields:
@@ -190,9 +191,9 @@ class PaperBot:
 
 
 def _write(
-    draft: Answer, sentences: tuple[Sentence, ...], citations: tuple[Citation, ...], started: float, searched: float | None = None
+    draft: Answer, sentences: tuple[Sentence, ...], citations: tuple[Citation, ...], started: float, searched: float | None = None, *, notice: str = ""
 ) -> Generator[str, None, Answer]:
-    written = pieces(sentences, citations)
+    written = [f"{notice}\n\n"] * bool(notice) + pieces(sentences, citations)
     yield from written
     return replace(draft, text="".join(written), sentences=sentences, citations=citations, timings_ms=_timings(started, searched))
 

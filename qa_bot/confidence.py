@@ -11,7 +11,7 @@ from importlib import resources
 
 from vectorstore import Found
 
-FEATURES = ("score", "dense", "keyword", "gap", "few_words", "size")
+FEATURES = ("score", "dense", "keyword", "gap", "size")
 PARAMETERS = "confidence.json"
 
 
@@ -35,8 +35,7 @@ def signals(found: Found) -> dict[str, float]:
     """Features of a search with at least one hit, each about 0 to 1.
 
     ``score`` and ``gap`` are the best hit's score and its lead over the second; ``dense`` and ``keyword`` are the best of
-    any hit; ``few_words`` is 1 / number of searched words; ``size`` is log10(papers) / 4, since scores mean less the more
-    papers compete.
+    any hit; ``size`` is log10(papers) / 4, since scores mean less the more papers compete.
     """
     best = found.hits[0]
     second = found.hits[1].score if len(found.hits) > 1 else 0.0
@@ -45,7 +44,6 @@ def signals(found: Found) -> dict[str, float]:
         "dense": max(hit.dense for hit in found.hits),
         "keyword": max(hit.keyword for hit in found.hits),
         "gap": best.score - second,
-        "few_words": 1 / max(1, len(found.terms)),
         "size": math.log10(max(1, found.papers)) / 4,
     }
 

@@ -14,7 +14,7 @@ from vectorstore.text import search_text
 
 _OVERLAP_WEIGHT = 0.5
 _NUMBER_BONUS = 0.2
-_LINK_BONUS = 0.3
+_LINK_BONUS = 1.0
 _METHOD_BONUS = 0.1
 
 _ASKS_NUMBER = re.compile(
@@ -34,6 +34,9 @@ _METHOD = re.compile(
 
 _BONUSES = ((_ASKS_NUMBER, _NUMBER, _NUMBER_BONUS), (_ASKS_LINK, _LINK, _LINK_BONUS), (_ASKS_METHOD, _METHOD, _METHOD_BONUS))
 
+_FAR_BELOW = 0.4
+_FAR_BELOW_A_FIGURE = 0.3
+"""A sentence is left out if it scores this much less than the best one; a question for a figure needs fewer."""
 _SECOND_PAPER = 0.6
 """A comparison quotes its second paper if its score reaches this share of the first's."""
 _TOPIC_PAPER = 0.55
@@ -55,8 +58,11 @@ def select(question: str, hits: Sequence[Hit], terms: Sequence[Term], *, route: 
 
 def _best(question: str, hit: Hit, terms: Sequence[Term], limit: int) -> list[Passage]:
     scores = sentence_scores(question, hit, terms)
-    order = sorted(range(len(hit.passages)), key=lambda i: (-scores[i], i))
-    return [hit.passages[i][0] for i in sorted(order[:limit])]
+    if _ASKS_LINK.search(question) and any(_LINK.search(passage.text) for passage, _ in hit.passages):
+        limit = 1
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:limit]
+    margin = _FAR_BELOW_A_FIGURE if _ASKS_NUMBER.search(question) else _FAR_BELOW
+    return [hit.passages[i][0] for i in sorted(order) if scores[i] >= scores[order[0]] - margin]
 
 
 def sentence_scores(question: str, hit: Hit, terms: Sequence[Term]) -> list[float]:

@@ -45,6 +45,11 @@ _COMPARISON = re.compile(
     r"|(?:what|which|how) .{0,120}\b(?:in|of|for|does|did) each\b|take-?home message of each|which (?:work|paper|one)s? takes? which|as opposed to)",
     re.I,
 )
+# "What did the authors of CaliDist find?" asks what the paper says, not who wrote it
+_AUTHORS_ACT = re.compile(
+    r"\b(?:do|did|does|have|how|why|that|according to) (?:the )?(?:\S+ )?(?:authors?|they)\b|\bauthors? (?:\S+ ){0,4}(?:find|found|say|said|claim|show|argue|propose|report|explain|conclude|recommend|suggest|mean)\b",
+    re.I,
+)
 _BY_AUTHOR = re.compile(r"\b(?:papers?|works?|publications?|articles?|authors?|wrote|written|authored|co-?authored|published|by)\b", re.I)
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
@@ -66,13 +71,21 @@ def route(question: str) -> Routed:
         return Routed("greeting")
     if _THANKS.fullmatch(bare):
         return Routed("thanks")
-    if fields := tuple(name for name, pattern in _FIELDS.items() if pattern.search(question)):
+    fields = tuple(name for name, pattern in _FIELDS.items() if pattern.search(question))
+    if _AUTHORS_ACT.search(question):
+        fields = tuple(name for name in fields if name != "authors")
+    if fields:
         return Routed("metadata", fields)
     if _COMPARISON.search(question):
         return Routed("comparison")
     if _TOPIC.search(question):
         return Routed("topic")
     return Routed("question")
+
+
+def asks_count(question: str) -> bool:
+    """Whether the question wants a number of papers."""
+    return re.search(r"\b(?:how many|number of|count)\b.{0,40}\b(?:papers|publications|articles|works)\b", question, re.I) is not None
 
 
 def name_candidates(question: str) -> list[str]:

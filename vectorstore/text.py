@@ -53,6 +53,8 @@ _TIE = re.compile(r"(?<=[A-Za-z.,)])~(?=[\w(\\$])|~(?=\\[a-zA-Z])")
 # Characters that LaTeX would swallow but that prose means literally; they travel through the converter in disguise.
 _LITERAL = str.maketrans({c: chr(0xF700 + i) for i, c in enumerate("~$%&#_^")})
 _UNLITERAL = str.maketrans({chr(0xF700 + i): c for i, c in enumerate("~$%&#_^")})
+_STAND_INS = [chr(code) for code in range(0xE000, 0xF000)]
+_PRIVATE = dict.fromkeys(range(0xE000, 0xF900))
 _ESCAPED = re.compile(r"\\([%$&#_~^])")
 
 _INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
@@ -71,20 +73,23 @@ def clean(raw: str) -> str:
     Never raises for any string; what can't be converted is kept as it stands. Superscripts, dollar amounts,
     ``~10%``, ``snake_case`` and unknown ``<TAGS>`` survive.
     """
-    text = ftfy.fix_text(raw, _FTFY).translate(_INVISIBLE).translate(_BIDI)
+    text = ftfy.fix_text(raw, _FTFY).translate(_INVISIBLE).translate(_BIDI).translate(_PRIVATE)
     text = _strip_html(text)
-    pieces: list[str] = []
+    formulas: list[str] = []
+    marked: list[str] = []
     end = at = 0
-    while match := _MATH.search(text, at):
+    while len(formulas) < len(_STAND_INS) and (match := _MATH.search(text, at)):
         body = next(group for group in match.groups() if group is not None)
         at = match.end()
         if match["inline"] is not None and not _is_formula(body, text[at : at + 1]):
             at = match.start() + 1  # a lone dollar: the next one may open a formula
             continue
-        pieces += [_prose(text[end : match.start()]), _math(body)]
+        # one character stands in for the formula, so that \emph{an $x$ in it} stays one piece
+        marked += [text[end : match.start()], _STAND_INS[len(formulas)]]
+        formulas.append(_math(body))
         end = at
-    pieces.append(_prose(text[end:]))
-    return " ".join(_BOLD.sub(r"\1", "".join(pieces)).split())
+    prose = _prose("".join([*marked, text[end:]]))
+    return " ".join(prose.translate(dict(zip(map(ord, _STAND_INS), formulas, strict=False))).split())
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -140,7 +145,7 @@ def _is_formula(body: str, following: str) -> bool:
 
 
 def _prose(text: str) -> str:
-    text = _LINK.sub(r"\1 (\2)", _ITALIC.sub(r"\1", text))
+    text = _LINK.sub(r"\1 (\2)", _BOLD.sub(r"\1", _ITALIC.sub(r"\1", text)))
     if "\\" in text:
         text = _QUOTE.sub(r"“\1”", _URL.sub(r"\1", _HREF.sub(r"\2 (\1)", text)))
         text = _TIE.sub(" ", _CITE.sub("", text)).replace("\\tfrac", "\\frac")
