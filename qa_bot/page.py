@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from qa_bot.answer import Answer, Citation, Sentence
+from qa_bot.answer import Answer, Citation, Sentence, pieces
 from vectorstore import Paper
 
 STYLE = """
@@ -36,7 +36,8 @@ def answer_html(answer: Answer, papers: Mapping[str, Paper]) -> str:
     """The whole answer with its sources; ``papers`` are the cited ones, by id."""
     if not answer.sentences:
         return _block("qa qa-refused" if answer.abstained else "qa", f"<p>{escape(answer.text)}</p>" + _searched(answer))
-    body = "".join(_paragraphs(answer)) + _searched(answer)
+    notice = answer.text.removesuffix("".join(pieces(answer.sentences, answer.citations))).strip()
+    body = (f"<p class='qa-note'>{escape(notice)}</p>" if notice else "") + "".join(_paragraphs(answer)) + _searched(answer)
     sources = "".join(_source(source, papers.get(source.paper_id)) for source in answer.citations)
     return _block("qa", f"{body}<div class='qa-sources'><ol>{sources}</ol></div>")
 

@@ -147,7 +147,7 @@ def _year(value: object) -> int | None:
     number = value
     if isinstance(value, str) and re.fullmatch(r"\s*\d{4}(?:\.0+)?\s*", value):
         number = float(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number) or not 1000 <= number <= 2999:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 1000 <= number <= 2999 or number != int(number):
         raise RecordError(f"year must be a four-digit number, got {_shown(value)}")
     return int(number)
 

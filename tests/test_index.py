@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import paper
+
+from vectorstore import Embedder, Filters, IndexBusy, IndexDamaged, IndexMismatch, IndexMissing, PaperIndex, PaperNotFound
+from vectorstore.papers import Paper
+from vectorstore.writing import writer_lock
+
+SHELLS = {
+    "title": "Weighing Shells",
+    "abstract": "We weigh shells with a spring. Shells weigh 7 grams.",
+    "authors": ["Cy Sand"],
+    "year": 2024,
+    "venue": "ShellConf",
+    "topic": "Beaches->Shells",
+}
+BEES = {
+    "title": "Bees Dance",
+    "abstract": "Bees tell each other where flowers are. They dance.",
+    "authors": ["José Núñez"],
+    "year": 2025,
+    "venue": "BeeConf",
+    "topic": None,
+}
+
+
+def three() -> list[Paper]:
+    return [paper("a"), paper("b", **SHELLS), paper("c", **BEES)]
+
+
+@pytest.fixture
+def small(tmp_path: Path, embedder: Embedder) -> PaperIndex:
+    return PaperIndex.create(tmp_path / "index", three(), embedder)
+
+
+def best(index: PaperIndex, question: str, **kwargs: object) -> list[str]:
+    return [hit.paper.id for hit in index.search(question, **kwargs).hits]  # type: ignore[arg-type]
+
+
+def test_search_finds_by_meaning_by_word_and_by_author(small: PaperIndex) -> None:
+    assert best(small, "How do insects communicate?")[0] == "c"
+    assert best(small, "spring")[0] == "b"
+    assert best(small, "jose nunez")[0] == "c"
+    assert len(best(small, "anything at all", k=2)) == 2
+
+
+def test_scores_are_high_for_a_title_and_low_for_nonsense(index: PaperIndex) -> None:
+    title = index.search("Spherical Steering: Geometry-Aware Activation Rotation for Language Models").hits[0]
+    nonsense = index.search("best pizza near the harbour").hits[0]
+    assert title.score > 0.75
+    assert nonsense.score < 0.2
+    assert all(0 <= value <= 1 for hit in (title, nonsense) for value in (hit.score, hit.dense, hit.keyword))
+
+
+def test_stored_similarities_are_the_models_own(small: PaperIndex, embedder: Embedder) -> None:
+    hit = small.search("Who weighs shells?").hits[0]
+    vectors = embedder.embed_documents([f"Weighing Shells. {passage.text}" for passage, _ in hit.passages])
+    np.testing.assert_allclose([similarity for _, similarity in hit.passages], vectors @ embedder.embed_query("Who weighs shells?"), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), {"a", "b", "c"}),
+        (Filters(years=(2024, 2025)), {"b", "c"}),
+        (Filters(venue="shellconf"), {"b"}),
+        (Filters(topic="Beaches"), {"a", "b"}),
+        (Filters(topic="beaches->shells"), {"b"}),
+        (Filters(topic="unknown"), {"c"}),
+        (Filters(author="jose nunez"), {"c"}),
+        (Filters(ids=("a", "c", "x")), {"a", "c"}),
+        (Filters(years=(2024, 2026), topic="Beaches", author="Ada Pebble"), {"a"}),
+        (Filters(years=(1999, 1999)), set()),
+    ],
+)
+def test_filters_hold_for_search_list_and_count(small: PaperIndex, filters: Filters, expected: set[str]) -> None:
+    assert set(best(small, "pebbles shells bees", filters=filters)) == expected
+    assert {p.id for p in small.papers(filters)} == expected
+    assert small.count(filters) == len(expected)
+
+
+def test_a_filter_that_leaves_many_papers_still_finds_the_nearest(index: PaperIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, filters = "watermarks", Filters(topic="Social Aspects")
+    exact = best(index, question, filters=filters)
+    monkeypatch.setattr("vectorstore.index._EXACT_UP_TO", 0)
+    assert best(index, question, filters=filters)[:3] == exact[:3]
+
+
+def test_papers_come_back_as_they_were_added(small: PaperIndex) -> None:
+    assert [p.to_dict() for p in small.papers()] == [p.to_dict() for p in (three()[2], three()[0], three()[1])]
+    assert [p.id for p in small.papers(limit=1, offset=1)] == ["a"]
+
+
+def test_adding_again_changes_nothing_and_a_change_replaces_whole(small: PaperIndex) -> None:
+    assert small.add(three()) == small.add(three())
+    generation = small.manifest.generation
+    changed = paper("b", title="Weighing Shells", abstract="Shells weigh 9 grams.", authors=["Cy Sand"], year=None, venue=None, topic=None, url=None)
+    done = small.add([*three()[::2], changed, paper("d", title="New")])
+    assert (done.added, done.changed, done.unchanged, small.manifest.generation) == (1, 1, 2, generation + 1)
+    assert small.get(["b"])["b"].to_dict() == changed.to_dict()
+    assert [p.text for p, _ in small.search("shells weigh", filters=Filters(ids=("b",))).hits[0].passages] == ["Shells weigh 9 grams."]
+    assert small.status().problems == ()
+
+
+def test_removed_papers_are_gone_and_unknown_ids_remove_nothing(small: PaperIndex) -> None:
+    with pytest.raises(PaperNotFound, match=r"not in the index: 'x'; `qa-bot list` shows the ids"):
+        small.remove(["a", "x"])
+    assert small.count() == 3
+    assert small.remove(["b", "b"]) == 1
+    assert "b" not in best(small, "shells spring grams")
+    assert (small.count(), small.status().problems) == (2, ())
+    small.add([paper("b", **SHELLS)])
+    assert best(small, "shells spring grams")[0] == "b"
+
+
+def test_an_index_reopens_with_the_same_answers(small: PaperIndex, embedder: Embedder) -> None:
+    before = small.search("dance")
+    small.close()
+    with PaperIndex(small.folder, embedder) as again:
+        assert again.search("dance") == before
+
+
+def test_a_killed_write_is_finished_by_the_next(small: PaperIndex, monkeypatch: pytest.MonkeyPatch, embedder: Embedder) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vectorstore.catalogue.Catalogue.mark_embedded", die)
+        with pytest.raises(KeyboardInterrupt):
+            small.add([paper("d", title="Dunes", abstract="Dunes move. They sing."), paper("a", abstract="Short now.")])
+    small.close()
+    with PaperIndex(small.folder, embedder) as again:
+        assert again.repair() is True
+        assert again.repair() is False
+        assert again.status().problems == ()
+        assert best(again, "singing dunes")[0] == "d"
+        assert [p.text for p, _ in again.search("short", filters=Filters(ids=("a",))).hits[0].passages] == ["Short now."]
+
+
+def test_another_process_sees_changes_at_its_next_search(small: PaperIndex, embedder: Embedder) -> None:
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=_add_dunes, args=(small.folder,))
+    writer.start()
+    writer.join(120)
+    assert writer.exitcode == 0
+    assert best(small, "singing dunes")[0] == "d"
+    assert small.manifest.papers == 4
+
+
+def _add_dunes(folder: Path) -> None:
+    with PaperIndex(folder, Embedder()) as index:
+        index.add([paper("d", title="Dunes", abstract="Dunes move. They sing.")])
+
+
+def test_two_first_builds_at_once_make_one_index(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    builders = [context.Process(target=_create, args=(tmp_path / "index",)) for _ in range(2)]
+    for builder in builders:
+        builder.start()
+    for builder in builders:
+        builder.join(180)
+    assert [builder.exitcode for builder in builders] == [0, 0]
+
+
+def _create(folder: Path) -> None:
+    with PaperIndex.create(folder, three(), Embedder()) as index:
+        assert index.count() == 3
+        assert index.status().problems == ()
+
+
+def test_a_second_writer_is_told(small: PaperIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vectorstore.index.writer_lock", lambda folder, wait=0.1: writer_lock(folder, wait=0.1))
+    with writer_lock(small.folder), pytest.raises(IndexBusy, match="another process is writing"):
+        small.add([paper("d")])
+
+
+def test_an_index_of_another_model_is_refused(small: PaperIndex) -> None:
+    small.close()
+    with pytest.raises(IndexMismatch) as caught:
+        PaperIndex(small.folder, Embedder("other/model"))
+    assert str(caught.value) == (
+        "the index was built with embedding model 'all-MiniLM-L6-v2', the setting is 'other/model'; run qa-bot rebuild, or set QA_BOT_EMBEDDING_MODEL=all-MiniLM-L6-v2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", 99, "has index format 99, this program reads 1; run: qa-bot rebuild"),
+        ("text_version", 0, "the index has text version 0, this program has 1; run: qa-bot rebuild"),
+        ("weights_sha256", "0" * 64, "has changed since the index was built"),
+    ],
+)
+def test_a_manifest_that_does_not_fit_is_refused(small: PaperIndex, embedder: Embedder, field: str, value: object, message: str) -> None:
+    small.close()
+    file = small.folder / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {field: value}))
+    with pytest.raises(IndexMismatch, match=message.replace(".", r"\.")):
+        PaperIndex(small.folder, embedder).search("x")
+    with PaperIndex.rebuild(small.folder, embedder) as rebuilt:
+        assert best(rebuilt, "dance")[0] == "c"
+
+
+def test_what_is_no_index_is_named(tmp_path: Path, embedder: Embedder) -> None:
+    with pytest.raises(IndexMissing, match="there is no index in"):
+        PaperIndex(tmp_path / "nowhere", embedder)
+    (tmp_path / "notes.txt").write_text("mine")
+    for attempt in (lambda: PaperIndex(tmp_path, embedder), lambda: PaperIndex.create(tmp_path, three(), embedder)):
+        with pytest.raises(IndexDamaged, match="is not an index"):
+            attempt()
+    assert [entry.name for entry in tmp_path.iterdir() if not entry.name.endswith(".lock")] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "content", "mended"),
+    [
+        ("manifest.json", b"{", True),
+        ("manifest.json", None, True),
+        ("catalogue.sqlite", b"not a database, but long enough to look like one" * 50, False),
+        ("catalogue.sqlite", None, False),
+        ("chroma/chroma.sqlite3", None, True),
+    ],
+)
+def test_broken_files_are_one_line_and_rebuilt_from_the_catalogue(
+    small: PaperIndex, embedder: Embedder, broken: str, content: bytes | None, mended: bool
+) -> None:
+    small.close()
+    file = small.folder / broken
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(IndexDamaged) as caught:
+        PaperIndex(small.folder, embedder)
+    assert "\n" not in str(caught.value)
+    assert ("run: qa-bot rebuild" in str(caught.value)) is mended
+    if mended:
+        with PaperIndex.rebuild(small.folder, embedder) as rebuilt:
+            assert (rebuilt.count(), rebuilt.status().problems) == (3, ())
+
+
+def test_lost_vectors_are_noticed_at_open(small: PaperIndex, embedder: Embedder) -> None:
+    small._vectors.remove(["a#0"])
+    assert small.status().problems == ("1 of 7 passages have no vector; run: qa-bot rebuild",)
+    small.close()
+    with pytest.raises(IndexDamaged, match="the catalogue expects 7 passages, the vectors are 6; run: qa-bot rebuild"):
+        PaperIndex(small.folder, embedder)
+
+
+def test_a_foreign_collection_is_refused(small: PaperIndex, embedder: Embedder) -> None:
+    import chromadb
+    from chromadb.config import Settings
+
+    small.close()
+    with chromadb.PersistentClient(str(small.folder / "chroma"), settings=Settings(anonymized_telemetry=False)) as client:
+        client.delete_collection("passages")
+        client.create_collection("passages", embedding_function=None, configuration={"hnsw": {"space": "l2"}})
+    with pytest.raises(IndexDamaged, match="was not made by this program"):
+        PaperIndex(small.folder, embedder)
+
+
+def test_an_interrupted_swap_is_undone(small: PaperIndex, embedder: Embedder) -> None:
+    small.close()
+    small.folder.rename(small.folder.with_name("index.old"))
+    with PaperIndex(small.folder, embedder) as again:
+        assert best(again, "dance")[0] == "c"
+
+
+def test_rebuilding_under_an_open_index_is_noticed(small: PaperIndex, embedder: Embedder) -> None:
+    PaperIndex.rebuild(small.folder, embedder).close()
+    assert best(small, "dance")[0] == "c"
+
+
+def test_threads_share_an_index(small: PaperIndex) -> None:
+    questions = ["dance", "spring", "pebbles beach", "How do insects communicate?"] * 4
+    serial = [best(small, question) for question in questions]
+    found: dict[int, list[str]] = {}
+    threads = [threading.Thread(target=lambda i=i, q=q: found.__setitem__(i, best(small, q))) for i, q in enumerate(questions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[i] for i in range(len(questions))] == serial
+
+
+def test_an_index_of_no_papers_finds_nothing(tmp_path: Path, embedder: Embedder) -> None:
+    with PaperIndex.create(tmp_path / "index", [], embedder) as empty:
+        found = empty.search("anything")
+        assert (found.hits, found.papers, empty.count(), empty.status().problems) == ((), 0, 0, ())
