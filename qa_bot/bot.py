@@ -15,11 +15,12 @@ import prompts
 from qa_bot import extractive, records
 from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as_turns, cite, pieces
 from qa_bot.confidence import Confidence, fitted
-from qa_bot.conversation import standalone_question
+from qa_bot.conversation import stand_alone_questions
 from qa_bot.errors import AnswerNotReady, QuestionError
 from qa_bot.routing import Routed, asks_count, route
 from qa_bot.settings import Settings, load_settings
 from vectorstore import Embedder, Filters, Found, Hit, PaperIndex, load_papers
+from vectorstore.text import storable
 from vectorstore.writing import Progress
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ History = Iterable[Turn | Mapping[str, Any]]
 MAX_QUESTION_CHARS = 4000
 _RETRIEVED = 10
 _CLOSEST = 3
+_SURE = 0.97
 _CLOSE_ENOUGH = 0.2
 """Least score of a paper offered as close when the bot declines; small talk about the weather stays below it."""
 
@@ -151,7 +153,7 @@ class PaperBot:
         started = time.perf_counter()
         if len(question) > MAX_QUESTION_CHARS:
             raise QuestionError(f"the question has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are searched; shorten it")
-        standalone = standalone_question(question, history)
+        question = storable(question)
         routed = route(question)
         if routed.route in ("blank", "greeting", "thanks"):
             reply = prompts.fill(routed.route, count=self.index.count())
@@ -160,9 +162,8 @@ class PaperBot:
         if by_author := records.by_author(self.index, question, filters):
             listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in by_author[1])
             return (yield from _write(Answer(question, question, "metadata", "", False, 1.0, retrieved=listed), *by_author, started))
-        found = self.index.search(standalone, k=_RETRIEVED, filters=filters)
+        standalone, found, confidence = self._search(stand_alone_questions(question, history), filters)
         searched = time.perf_counter()
-        confidence = self._confidence.probability(found)
         retrieved = tuple(Retrieved(hit.paper.id, hit.paper.title, round(hit.score, 4)) for hit in found.hits)
         draft = Answer(question, standalone, routed.route, "", False, round(confidence, 4), retrieved=retrieved)
         if confidence < self._threshold or not found.hits:
@@ -172,6 +173,15 @@ class PaperBot:
         sentences, citations = self._compose(routed, standalone, found)
         notice = prompts.text("not-a-count") if routed.route == "topic" and asks_count(question) else ""
         return (yield from _write(draft, sentences, citations, started, searched, notice=notice))
+
+    def _search(self, candidates: tuple[str, ...], filters: Filters) -> tuple[str, Found, float]:
+        for candidate in candidates:
+            standalone = storable(candidate)
+            found = self.index.search(standalone, k=_RETRIEVED, filters=filters)
+            confidence = self._confidence.probability(found)
+            if confidence >= _SURE:  # the question as asked is well answered: no need for the history
+                break
+        return standalone, found, confidence
 
     def _compose(self, routed: Routed, question: str, found: Found) -> tuple[tuple[Sentence, ...], tuple[Citation, ...]]:
         if routed.fields:

@@ -4,35 +4,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from qa_bot.answer import Turn
+from qa_bot.routing import route
 from vectorstore.search import STOP_WORDS
 
-_LEANS = re.compile(
-    r"^(?:and|but|so|then|or|also|what about|how about|why\?*$|how so|really|any other|more)\b"
-    r"|\b(?:it|its|they|them|their|theirs|this|that|these|those|he|she|his|her|there|the (?:second|first|third|last|other|same|former|latter)(?: (?:one|paper|two))?)\b"
-    r"|\b(?:the|this|that) (?:paper|papers|authors?|method|approach|work|study|model|dataset|result|results|attack|attacker|framework)\b",
+Leaning = Literal["no", "maybe", "yes"]
+
+_CARRIED_CHARS = 500
+"""Most characters taken over from one earlier question."""
+
+# words that ask about a paper without saying which one
+_GENERIC = frozenset(
+    """abstract answer approach ask attack author authors available baseline baselines bench benchmark benchmarks change code compare compared conference
+    continue contribution contributions data dataset datasets detail details done effect elaborate evaluate evaluation example examples experiment experiments
+    explain finding findings framework further github happen happens idea kind later limitation limitations link main matter mean means method methods
+    metric model models name number numbers ok okay paper problem propose published question recommend related repo result results said score scores set
+    setup short similar simple simpler study suggest summarise summarize summary sure table task tasks tell terms test tested title tried true type url
+    venue website work wrote write written year yes""".split()
+)
+_OPENER = re.compile(r"^(?:and|but|so|then|or|also|ok(?:ay)?|yes|what about|how about|more|any other)\b[\s,]*", re.I)
+_POINTS_BACK = re.compile(
+    r"\b(?:this|that|these|those|the same|said) (?:paper|papers|authors?|method|approach|work|study|model|dataset|results?|attack|framework|one|ones|two)\b"
+    r"|\bthe (?:second|first|third|last|other|former|latter) (?:one|ones|paper|two)\b|\bthe (?:second|first|third|last|former|latter)(?=\W*$|,)|\bthe other\b"
+    r"|\bthis(?= (?:when|if|for|in|on|to|as|with)\b|\W*$)"
+    r"|\b(?:with|about|of|for|from|to|by|in|on|than|like) (?:that|this|those|these)(?=\W*$|,)|^(?:why|how so|how come|really)\W*$"
+    r"|^(?:\W*(?:and|but|so)\b)?\W*(?:does|do|did|is|was|would|can|could|will) (?:that|this|these|those)\b"
+    r"|(?<!among )\b(?:the|its|their) (?:authors?|paper|attack|attacker|method|approach|study|framework|results?)(?=\W*$)"
+    r"|\b(?:these|those) \w+\W*$",
     re.I,
 )
-# "that" and "it" also occur in complete questions: "Is it possible that curation makes a model less aligned?"
-_EMPTY_PRONOUN = re.compile(
-    r"\b(?:is|was|would|can|could|does) it (?:possible|true|safe|clear|known|the case|matter|help|make sense|better|worth)\b"
-    r"|\b(?!(?:does|do|did|is|was|are|can|could|would|will|of|in|for|with|to|and|about|on|by|is) that)\w+ that (?=(?:\w+ ){2})|\bthere (?:is|are|was|were)\b|\b(?:is|are|was|were) there\b",
-    re.I,
-)
+_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|theirs|he|she|his|her)\b", re.I)
+# "Is it possible that …": this "it" stands for what follows
+_EMPTY_PRONOUN = re.compile(r"\b(?:is|was|would|can|could|does) it (?:possible|true|safe|clear|known|the case|make sense|better|worth)\b(?: that)?", re.I)
+
+
+def stand_alone_questions(question: str, history: Sequence[Turn]) -> tuple[str, ...]:
+    """What to search for: the question itself if it stands alone; else with the words it leans on in front; both, in this order, if unsure."""
+    asked = [turn.content for turn in history if turn.role == "user" and route(turn.content).route not in ("blank", "greeting", "thanks")]
+    leaning = leans(question)
+    if not asked or leaning == "no":
+        return (question,)
+    anchor = next((at for at in reversed(range(len(asked))) if leans(asked[at]) == "no"), 0)
+    between = asked[anchor + 1 :][-1:]
+    combined = " ".join([*(earlier[:_CARRIED_CHARS] for earlier in [asked[anchor], *between]), question])
+    return (question, combined) if leaning == "maybe" else (combined,)
 
 
 def standalone_question(question: str, history: Sequence[Turn]) -> str:
-    """``question`` with the words it leans on from the last user turns put in front, or unchanged if it stands by itself."""
-    asked = [turn.content for turn in history if turn.role == "user" and turn.content.strip()]
-    if not asked or not leans(question):
-        return question
-    anchor = next((earlier for earlier in reversed(asked) if not leans(earlier)), asked[0])
-    between = asked[len(asked) - 1 - asked[::-1].index(anchor) + 1 :]
-    return " ".join([anchor, *between[-1:], question])
+    """The likeliest of :func:`stand_alone_questions` when no search can decide."""
+    return stand_alone_questions(question, history)[-1]
 
 
-def leans(question: str) -> bool:
-    """Whether the question needs the conversation: a pronoun or opener that points back, or no word of its own."""
-    own = [word for word in re.findall(r"[^\W_]+", question.lower()) if word not in STOP_WORDS]
-    return not own or _LEANS.search(_EMPTY_PRONOUN.sub(" ", question.strip())) is not None
+def leans(question: str) -> Leaning:
+    """Whether the question needs the conversation.
+
+    ``"yes"``: it points back, or has no word of its own that names a subject, or its pronoun has nothing before it to stand
+    for. ``"maybe"``: it only opens like a follow-up.
+    """
+    text = _EMPTY_PRONOUN.sub(" ", question.strip())
+    opener = _OPENER.match(text)
+    rest = text[opener.end() :] if opener else text
+    if not _own(rest) or _POINTS_BACK.search(text):
+        return "yes"
+    pronoun = _PRONOUN.search(rest)
+    if pronoun:
+        before = _own(rest[: pronoun.start()])
+        asks_of_it = re.search(r"\b(?:do|does|did|is|are|was|were|would|can|could|will|should)\s+$", rest[: pronoun.start()], re.I)
+        if len(before) < (2 if asks_of_it else 1):
+            return "yes"
+    return "maybe" if opener else "no"
+
+
+def _own(text: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if len(word) > 1 and word not in STOP_WORDS and word not in _GENERIC]

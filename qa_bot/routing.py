@@ -12,42 +12,41 @@ Field = Literal["authors", "title", "venue", "url"]
 
 _GREETING = re.compile(r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))(?: (?:there|all|everyone|bot|again))?", re.I)
 _THANKS = re.compile(
-    r"(?:(?:ok(?:ay)?|great|perfect|cool|nice|many|no),? )*(?:thanks?(?: you)?|thx|cheers|ta)(?: (?:a lot|a bunch|so much|very much|again|for .{1,40}))?|(?:good)?bye|see you",
+    r"(?:(?:ok(?:ay)?|great|perfect|cool|nice|many|no),? )*(?:thanks?(?: you)?|thx|cheers|ta)(?: (?:a lot|a bunch|so much|very much|again|for [^?.,;!]{1,40}))?|(?:good)?bye|see you|ok(?:ay)?|great|perfect|cool|nice|got it",
     re.I,
 )
 _FIELDS: dict[Field, re.Pattern[str]] = {
     "authors": re.compile(
-        r"\bwho (?:all )?(?:wrote|authored|published|made|are the (?:authors|people)|is the (?:first|last|lead|senior|corresponding) author|(?:is|are) behind)\b"
-        r"|\b(?:authors?|author list) (?:of|for|behind)\b|\b(?:first|last|lead|senior) authors?\b|\b(?:by whom|whose (?:paper|work) is)\b"
-        r"|\b(?:its|the|list(?: the)?|name(?: the)?) authors\W*$|\bwho (?:is|are) (?:its|the|their) authors?\b|\b(?:is|was) \S+ (?:written|authored) by\b",
+        r"\bwho (?:all )?(?:wrote|authored|are the (?:authors|people)|is the (?:first|last|lead|senior|corresponding) author|(?:is|are) behind)\b"
+        r"|^(?:and )?(?:the |list (?:the )?|name (?:the )?|give (?:me )?(?:the )?)?authors?(?: list)?(?: of\b| for\b|\W*$)|\b(?:its|their|whose) authors?\W*$"
+        r"|\bwho (?:is|are) (?:its|the|their) authors?\b|\b(?:is|was) \S+ (?:written|authored) by whom\b|\bby whom (?:is|was)\b|^\S+(?: paper)? authors\W*$"
+        r"|\bwho is the first and who is the last author\b|\bhow many authors does\b",
         re.I,
     ),
     "title": re.compile(
-        r"\b(?:exact|full|complete|precise) (?:title|name)\b|\btitle of\b|\bwhat(?:'s| is) the (?:title|name) of the paper\b|\bpaper called\b", re.I
+        r"\b(?:exact|full|complete|precise) title\b|\btitle of the (?:paper|work)\b|\bwhat(?:'s| is) (?:the|its) (?:title|name of the paper)\b|^(?:the )?title\W*$",
+        re.I,
     ),
     "venue": re.compile(
-        r"\bwhere (?:was|is|were|did) .{0,120}\b(?:published|presented|accepted|appear)|\b(?:which|what) (?:venue|conference|year)\b.{0,80}\b(?:publish|appear|present|accept|from\b)|\bwhen (?:was|were) .{0,120}\bpublished\b",
+        r"\bwhere (?:was|is|were) (?!the \S+ (?:presented|published) in)(?:[^,?]{1,120} )?(?:published|accepted|to appear)\b"
+        r"|\b(?:which|what) (?:venue|conference)\b|^(?:which |what )?(?:venue|conference|year)\W*$|\bwhen (?:was|were) (?:it|(?:the|this|that) [^,?]{0,80}paper|\S+) published\b",
         re.I,
     ),
     "url": re.compile(
-        r"\b(?:openreview|paper) (?:link|url|page)\b|\blink to (?:the|that|this) paper\b|\bwhere can i (?:read|find) (?:the|that|this|it)(?: paper)?\W*$|\burl of the paper\b",
+        r"\bopenreview\b|\b(?:link|url|address) (?:to|of|for) (?:the |that |this )?(?:\S+ ){0,6}?paper\b|\bpaper (?:link|url)\b"
+        r"|\bwhere can i (?:read|find) (?:it|(?:the|that|this) (?:\S+ ){0,4}?paper|the full (?:text|paper))\W*$|\b(?:its|the) (?:link|url)\W*$|^(?:give me the |the )?(?:link|url)\W*$",
         re.I,
     ),
 }
 _TOPIC = re.compile(
-    r"\b(?:papers|publications|articles)\b(?! (?:list|by|from)\b)"
-    r"|\b(?:which|what|any|all|other|recent|related) works\b|\bworks (?:on|about|that|dealing|concerning)\b"
+    r"\b(?:papers|publications)\b(?! (?:list|by|from)\b)|\b(?:which|any|how many|all|list) (?:of the )?articles\b"
+    r"|\b(?:which|any|all|other|recent|related) works (?!better|best|well)|^works (?:on|about|dealing|concerning)\b"
     r"|^(?:is there |are there )?(?:anything|something|what(?:'s| is) there|what do you have)\b.{0,20}\b(?:on|about)\b",
     re.I,
 )
 _COMPARISON = re.compile(
-    r"\b(?:compare\b|comparing|comparison of|contrast|differs?\b|differences? between|versus|vs\.?|(?:two|both) (?:\w+ ){0,4}(?:papers|works|approaches|methods)"
-    r"|(?:what|which|how) .{0,120}\b(?:in|of|for|does|did) each\b|take-?home message of each|which (?:work|paper|one)s? takes? which|as opposed to)",
-    re.I,
-)
-# "What did the authors of CaliDist find?" asks what the paper says, not who wrote it
-_AUTHORS_ACT = re.compile(
-    r"\b(?:do|did|does|have|how|why|that|according to) (?:the )?(?:\S+ )?(?:authors?|they)\b|\bauthors? (?:\S+ ){0,4}(?:find|found|say|said|claim|show|argue|propose|report|explain|conclude|recommend|suggest|mean)\b",
+    r"\b(?:compare\b|comparing|comparison of|contrast(?:s|ed|ing)?\b|differs?\b|differences? between|versus|vs\.?|(?:two|both) (?:\w+ ){0,4}(?:papers|works|approaches|methods)"
+    r"|(?:what|which|how) .{0,120}\b(?:in|of|for|does|did) each\W*$|take-?home message of each|which (?:work|paper|one)s? takes? which|as opposed to)",
     re.I,
 )
 _BY_AUTHOR = re.compile(r"\b(?:papers?|works?|publications?|articles?|authors?|wrote|written|authored|co-?authored|published|by)\b", re.I)
@@ -71,10 +70,7 @@ def route(question: str) -> Routed:
         return Routed("greeting")
     if _THANKS.fullmatch(bare):
         return Routed("thanks")
-    fields = tuple(name for name, pattern in _FIELDS.items() if pattern.search(question))
-    if _AUTHORS_ACT.search(question):
-        fields = tuple(name for name in fields if name != "authors")
-    if fields:
+    if fields := tuple(name for name, pattern in _FIELDS.items() if pattern.search(question)):
         return Routed("metadata", fields)
     if _COMPARISON.search(question):
         return Routed("comparison")

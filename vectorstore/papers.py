@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from vectorstore.text import clean, sentence_spans
+from vectorstore.text import clean, sentence_spans, storable
 
 _NO_ABSTRACT = re.compile(
     r"\W*(?:no abstract(?: is)?(?: available| provided)?|abstract (?:is )?(?:not available|unavailable|missing)|n/?a|none|null|tba|tbd|-+)?\W*", re.I
@@ -109,8 +109,8 @@ def paper_from_record(record: object) -> Paper:
     identity = _optional(record, "id") or hashlib.sha256("\n".join([title, abstract, *authors]).encode("utf-8", "replace")).hexdigest()[:16]
     return Paper(
         id=clean(identity),
-        raw_title=_storable(title),
-        raw_abstract=_storable(abstract),
+        raw_title=storable(title),
+        raw_abstract=storable(abstract),
         authors=authors,
         year=_year(record.get("year")),
         venue=_optional(record, "venue"),
@@ -138,7 +138,7 @@ def _optional(record: Mapping[str, object], name: str) -> str | None:
         return str(value)
     if not isinstance(value, str):
         raise RecordError(f"{name} must be text, got {_shown(value)}")
-    return " ".join(_storable(value).split()) or None
+    return " ".join(storable(value).split()) or None
 
 
 def _year(value: object) -> int | None:
@@ -168,11 +168,6 @@ def _authors(value: object) -> tuple[str, ...]:
         if cleaned := clean(name):
             names.append(cleaned)
     return tuple(names)
-
-
-def _storable(text: str) -> str:
-    # lone surrogates are valid JSON escapes but no valid UTF-8
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
 
 
 def _shown(value: object) -> str:

@@ -114,6 +114,11 @@ def fold(text: str) -> str:
     return " ".join(plain.casefold().replace("ß", "ss").replace("ø", "o").replace("ł", "l").split())
 
 
+def storable(text: str) -> str:
+    """``text`` without what UTF-8 and SQLite can't hold: lone surrogates, which are valid JSON escapes, become ``?``; NUL goes."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+
+
 def search_text(text: str) -> str:
     """The copy of ``text`` that keyword search reads: compatibility forms folded, so that "10⁻³" also matches "10-3"."""
     return unicodedata.normalize("NFKC", text).translate(_DASHES)
