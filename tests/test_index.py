@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import paper
 
-from vectorstore import Embedder, Filters, IndexBusy, IndexDamaged, IndexMismatch, IndexMissing, PaperIndex, PaperNotFound
+from vectorstore import Embedder, Filters, IndexBusy, IndexDamaged, IndexFault, IndexMismatch, IndexMissing, PaperIndex, PaperNotFound
 from vectorstore.papers import Paper
 from vectorstore.writing import writer_lock
 
@@ -89,7 +89,7 @@ def test_filters_hold_for_search_list_and_count(small: PaperIndex, filters: Filt
 def test_a_filter_that_leaves_many_papers_still_finds_the_nearest(index: PaperIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     question, filters = "watermarks", Filters(topic="Social Aspects")
     exact = best(index, question, filters=filters)
-    monkeypatch.setattr("vectorstore.index._EXACT_UP_TO", 0)
+    monkeypatch.setattr("vectorstore.retrieval._EXACT_UP_TO", 0)
     assert best(index, question, filters=filters)[:3] == exact[:3]
 
 
@@ -223,9 +223,9 @@ def test_what_is_no_index_is_named(tmp_path: Path, embedder: Embedder) -> None:
     [
         ("manifest.json", b"{", True),
         ("manifest.json", None, True),
-        ("catalogue.sqlite", b"not a database, but long enough to look like one" * 50, False),
-        ("catalogue.sqlite", None, False),
-        ("chroma/chroma.sqlite3", None, True),
+        ("store-1/catalogue.sqlite", b"not a database, but long enough to look like one" * 50, False),
+        ("store-1/catalogue.sqlite", None, False),
+        ("store-1/chroma/chroma.sqlite3", None, True),
     ],
 )
 def test_broken_files_are_one_line_and_rebuilt_from_the_catalogue(
@@ -259,18 +259,78 @@ def test_a_foreign_collection_is_refused(small: PaperIndex, embedder: Embedder) 
     from chromadb.config import Settings
 
     small.close()
-    with chromadb.PersistentClient(str(small.folder / "chroma"), settings=Settings(anonymized_telemetry=False)) as client:
+    with chromadb.PersistentClient(str(small.folder / "store-1" / "chroma"), settings=Settings(anonymized_telemetry=False)) as client:
         client.delete_collection("passages")
         client.create_collection("passages", embedding_function=None, configuration={"hnsw": {"space": "l2"}})
     with pytest.raises(IndexDamaged, match="was not made by this program"):
         PaperIndex(small.folder, embedder)
 
 
-def test_an_interrupted_swap_is_undone(small: PaperIndex, embedder: Embedder) -> None:
+def test_an_interrupted_first_build_is_made_again(small: PaperIndex, embedder: Embedder) -> None:
     small.close()
-    small.folder.rename(small.folder.with_name("index.old"))
+    (small.folder / "manifest.json").unlink()
+    (small.folder / "store-1").rename(small.folder / "new-1")
+    with pytest.raises(IndexMissing, match="there is no index in"):
+        PaperIndex(small.folder, embedder)
+    with PaperIndex.create(small.folder, three(), embedder) as again:
+        assert (again.count(), best(again, "dance")[0]) == (3, "c")
+    assert sorted(entry.name for entry in small.folder.iterdir()) == ["manifest.json", "store-2", "writer.lock"]
+
+
+def test_a_manifest_behind_its_catalogue_is_brought_up_to_date(small: PaperIndex, embedder: Embedder) -> None:
+    small.close()
+    file = small.folder / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"papers": 0, "passages": 0}))
     with PaperIndex(small.folder, embedder) as again:
         assert best(again, "dance")[0] == "c"
+        assert (again.repair(), again.manifest.papers, again.repair()) == (True, 3, False)
+
+
+def test_what_lies_beside_or_at_the_place_of_an_index_is_left_alone(tmp_path: Path, embedder: Embedder) -> None:
+    for name in ("place", "place.old", "place.new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("keep")
+    file = tmp_path / "papers.jsonl"
+    file.write_text("{}")
+    for place, kind in [(tmp_path / "place", "a folder of other files"), (file, "a file")]:
+        with pytest.raises(IndexDamaged, match=f"is not an index but {kind}"):
+            PaperIndex.create(place, three(), embedder)
+        with pytest.raises(IndexDamaged, match=f"is not an index but {kind}"):
+            PaperIndex.rebuild(place, embedder)
+    assert sorted(entry.relative_to(tmp_path).as_posix() for entry in tmp_path.rglob("*")) == [
+        *("papers.jsonl", "place", "place.new", "place.new/mine.txt", "place.old", "place.old/mine.txt", "place/mine.txt")
+    ]
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, embedder: Embedder) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(IndexFault, match="can't be written"):
+        PaperIndex.create(tmp_path / "file" / "index", three(), embedder)
+
+
+def test_searches_go_on_while_papers_come_and_go(small: PaperIndex) -> None:
+    stop, failures, done = threading.Event(), [], []
+
+    def search() -> None:
+        while not stop.is_set():
+            try:
+                done.append(best(small, "insects dance")[0])
+            except Exception as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(4):
+        small.add([paper(f"x{turn}", title=f"Tide {turn}"), paper("a", abstract=f"Pebbles roll. Turn {turn}.")])
+        small.remove([f"x{turn}"])
+    writer = multiprocessing.get_context("spawn").Process(target=_add_dunes, args=(small.folder,))
+    writer.start()
+    writer.join(120)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert (failures, set(done)) == ([], {"c"})
 
 
 def test_rebuilding_under_an_open_index_is_noticed(small: PaperIndex, embedder: Embedder) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vectorstore.errors import IndexDamaged
+from vectorstore.errors import IndexBusy, IndexDamaged, IndexFault
 from vectorstore.filters import Filters
 from vectorstore.papers import Paper
 from vectorstore.text import fold, search_text
@@ -32,6 +32,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (title, abstract, authors, t
 """
 _COLUMNS = "id, raw_title, raw_abstract, authors, year, venue, topic, url, title, abstract"
 
+_START_OVER = "move the index's folder away and add the papers again with: qa-bot add FILE"
+
 TITLE_WEIGHT = 2.0
 """A word in the title counts as two in the abstract (BM25F-style column weight)."""
 
@@ -48,16 +50,19 @@ class Catalogue:
         self.file = file
         self._lock = threading.RLock()
         if not create and not file.is_file():
-            raise IndexDamaged(f"{file} is missing; add the papers again with: qa-bot add FILE")
+            raise IndexDamaged(f"{file} is missing; {_START_OVER}")
         try:
             self._db = sqlite3.connect(file, check_same_thread=False, timeout=30, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
+            if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                self._db.execute("PRAGMA journal_mode = WAL")  # readers go on while one writes
             self._db.execute("PRAGMA foreign_keys = ON")
             if create:
                 self._db.executescript(_SCHEMA)
-            self._db.execute("SELECT count(*) FROM papers, words LIMIT 1").fetchone()
+            self._db.execute("SELECT (SELECT row FROM papers LIMIT 1), (SELECT rowid FROM words LIMIT 1)").fetchone()
         except sqlite3.Error as error:
-            raise IndexDamaged(f"{file} is not a readable catalogue ({error}); move the folder away and add the papers again") from None
+            if hasattr(self, "_db"):
+                self._db.close()
+            raise _fault(file, error) from error
 
     def close(self) -> None:
         """Close the file; the object is of no use afterwards."""
@@ -172,19 +177,22 @@ class Catalogue:
         with self._lock:
             try:
                 return self._db.execute(sql, values).fetchall()
-            except sqlite3.DatabaseError as error:
-                raise IndexDamaged(f"{self.file} can't be read ({error}); move the folder away and add the papers again") from error
+            except sqlite3.Error as error:
+                raise _fault(self.file, error) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise _fault(self.file, error) from error
                 raise
-            self._db.execute("COMMIT")
 
     @staticmethod
     def _forget(db: sqlite3.Connection, row: int) -> None:
@@ -204,6 +212,17 @@ class Catalogue:
         db.executemany("INSERT INTO authors VALUES (?, ?, ?)", [(row, name, fold(name)) for name in paper.authors])
         words = (search_text(paper.title), search_text(paper.abstract), search_text(", ".join(paper.authors)))
         db.execute("INSERT INTO words (rowid, title, abstract, authors) VALUES (?, ?, ?, ?)", (row, *words))
+
+
+def _fault(file: Path, error: sqlite3.Error) -> IndexFault:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return IndexBusy(f"{file} is busy, another process is writing; try again when it has finished")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return IndexFault(f"{file} can't be opened for writing ({error}); give yourself write permission to its folder, or set QA_BOT_INDEX to another")
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return IndexFault(f"{file} can't be written ({error}); make room on the disk, then repeat the command")
+    return IndexDamaged(f"{file} is not a readable catalogue ({error}); {_START_OVER}")
 
 
 def _any_of(terms: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vectorstore.errors import FilterError
-from vectorstore.text import fold
+from vectorstore.text import fold, storable
 
 FIELDS = ("year", "venue", "topic", "author", "id")
 
@@ -41,7 +41,7 @@ class Filters:
         values: dict[str, str] = {}
         ids: list[str] = []
         for condition in conditions:
-            name, equals, value = (part.strip() for part in condition.partition("="))
+            name, equals, value = (part.strip() for part in storable(condition).partition("="))
             if name not in FIELDS:
                 raise FilterError(f"unknown filter field {name!r}; the fields are {', '.join(FIELDS)}, as in --filter year=2026")
             if not equals or not value:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-
-import numpy as np
+from typing import NoReturn
 
 from vectorstore.catalogue import Catalogue
 from vectorstore.embedding import Embedder
 from vectorstore.errors import IndexDamaged, IndexMismatch, IndexMissing, PaperNotFound
 from vectorstore.filters import Filters
 from vectorstore.manifest import NAME, Manifest
-from vectorstore.papers import Paper, Passage
-from vectorstore.search import DENSE_PASSAGES, KEYWORD_PAPERS, Found, Term, inverse_document_frequency, question_terms, rank
+from vectorstore.papers import Paper
+from vectorstore.retrieval import hybrid_search
+from vectorstore.search import Found, Term, inverse_document_frequency, question_terms
+from vectorstore.text import storable
 from vectorstore.vectors import Vectors
-from vectorstore.writing import CATALOGUE, CHROMA, Progress, build, finish, mend_swap, writer_lock
+from vectorstore.writing import CATALOGUE, CHROMA, Progress, build, finish, is_ours, stores, writer_lock
 
-_EXACT_UP_TO = 200
-"""Papers that a filter may leave before the nearest passages are looked up approximately; 200 take about 25 ms exactly."""
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +61,26 @@ class PaperIndex:
         self.folder = folder.expanduser().resolve()
         self.embedder = embedder
         self._lock = threading.RLock()
-        self._frequencies: dict[str, int] = {}
-        self._weights_checked = False
-        if not (self.folder / NAME).exists():
-            _explain_absence(self.folder)
-        self._manifest = Manifest.read(self.folder)
-        self._manifest.check(embedder.model)
-        self._stamp = _stamp(self.folder)
-        self._catalogue = Catalogue(self.folder / CATALOGUE)
-        if not (self.folder / CHROMA / "chroma.sqlite3").is_file():
-            raise IndexDamaged(f"the vectors in {self.folder / CHROMA} are missing; run: qa-bot rebuild")
-        self._vectors = Vectors(self.folder / CHROMA)
-        self._check_counts()
+        self._catalogue: Catalogue | None = None
+        self._vectors: Vectors | None = None
+        self._stamp: tuple[int, int] | None = None
+        try:
+            self._open()
+            self._check_counts()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, folder: Path, papers: Sequence[Paper], embedder: Embedder, *, progress: Progress | None = None) -> PaperIndex:
         """The index in ``folder``, made of ``papers`` if there is none yet. Two processes may try at once: one builds, one waits."""
         folder = folder.expanduser().resolve()
+        if folder.exists() and not (folder.is_dir() and is_ours(folder)):
+            explain_absence(folder)
         with writer_lock(folder, wait=900):
             if not (folder / NAME).exists():
-                if folder.is_dir() and any(folder.iterdir()):
-                    _explain_absence(folder)
+                if stores(folder):
+                    explain_absence(folder)
                 build(folder, papers, embedder, progress=progress)
         return cls(folder, embedder)
 
@@ -89,16 +88,20 @@ class PaperIndex:
     def rebuild(cls, folder: Path, embedder: Embedder, *, progress: Progress | None = None) -> PaperIndex:
         """A new index from the papers in the old one's catalogue, with today's model; the old one serves until it is complete."""
         folder = folder.expanduser().resolve()
+        if not folder.is_dir() or not stores(folder):
+            explain_absence(folder)
         with writer_lock(folder):
-            if not (folder / CATALOGUE).is_file():
-                _explain_absence(folder)
-            catalogue = Catalogue(folder / CATALOGUE)
-            papers = [_fresh(paper) for paper in catalogue.papers()]
-            catalogue.close()
+            store, generation = stores(folder)[-1], 1
             try:
-                generation = Manifest.read(folder).generation + 1
+                manifest = Manifest.read(folder)
+                store, generation = folder / manifest.store, manifest.generation + 1
             except (IndexDamaged, IndexMismatch):
-                generation = 1
+                pass
+            catalogue = Catalogue(store / CATALOGUE)
+            try:
+                papers = [_fresh(paper) for paper in catalogue.papers()]
+            finally:
+                catalogue.close()
             build(folder, papers, embedder, generation=generation, progress=progress)
         return cls(folder, embedder)
 
@@ -109,10 +112,12 @@ class PaperIndex:
         self.close()
 
     def close(self) -> None:
-        """Release all files."""
+        """Release all files; a later call opens them again."""
         with self._lock:
-            self._vectors.close()
-            self._catalogue.close()
+            for part in (self._vectors, self._catalogue):
+                if part is not None:
+                    part.close()
+            self._vectors = self._catalogue = None
 
     @property
     def manifest(self) -> Manifest:
@@ -125,11 +130,11 @@ class PaperIndex:
         Raises:
             IndexBusy: another process is writing.
         """
-        with writer_lock(self.folder), self._lock:
-            self._refresh()
+        with writer_lock(self.folder):
+            catalogue, _ = self._current()
             self._check_weights()
-            counts = self._catalogue.put(papers)
-            if counts["added"] or counts["changed"] or self._catalogue.pending_count():
+            counts = catalogue.put(papers)
+            if counts["added"] or counts["changed"] or self._unfinished():
                 self._finish(progress)
         return Added(**counts)
 
@@ -140,33 +145,33 @@ class PaperIndex:
             PaperNotFound: names the unknown ids.
         """
         wanted = list(dict.fromkeys(ids))
-        with writer_lock(self.folder), self._lock:
-            self._refresh()
-            known = self._catalogue.get(wanted)
+        with writer_lock(self.folder):
+            catalogue, _ = self._current()
+            known = catalogue.get(wanted)
             if unknown := tuple(i for i in wanted if i not in known):
                 raise PaperNotFound(unknown)
-            self._catalogue.remove(wanted)
+            catalogue.remove(wanted)
             self._finish(None)
         return len(wanted)
 
     def repair(self, *, progress: Progress | None = None) -> bool:
         """Finish what an interrupted run left, if anything; returns whether there was something."""
-        if not self._catalogue.pending_count():
+        if not self._unfinished():
             return False
         self.add([], progress=progress)
         return True
 
     def get(self, ids: Sequence[str]) -> dict[str, Paper]:
         """Papers by id; unknown ids are left out."""
-        return self._catalogue.get(ids)
+        return self._current()[0].get(ids)
 
     def papers(self, filters: Filters = Filters(), *, limit: int = -1, offset: int = 0) -> Iterator[Paper]:
         """Papers for which the filters hold, by title."""
-        return self._catalogue.papers(filters, limit=limit, offset=offset)
+        return self._current()[0].papers(filters, limit=limit, offset=offset)
 
     def count(self, filters: Filters = Filters()) -> int:
         """Number of papers for which the filters hold."""
-        return self._catalogue.count(filters)
+        return self._current()[0].count(filters)
 
     def search(self, question: str, *, k: int = 10, filters: Filters = Filters()) -> Found:
         """The ``k`` papers that answer a question best: nearest sentences and matching words, fused, one hit a paper.
@@ -175,98 +180,102 @@ class PaperIndex:
             IndexMismatch: the embedding model has changed.
             IndexDamaged: vectors are missing.
         """
-        with self._lock:
-            self._refresh()
-            self._check_weights()
-        vector = self.embedder.embed_query(question)
-        words = question_terms(question)
-        terms = tuple(Term(word, inverse_document_frequency(self._manifest.papers, self._frequency(word))) for word in words)
-        bm25 = dict(self._catalogue.keyword_search(words, KEYWORD_PAPERS, filters))
-        papers = self._catalogue.get(sorted(self._near(vector, filters) | bm25.keys()), searchable=True)
-        passages = self._scored(papers, vector)
-        return Found(tuple(rank(papers, passages, bm25, terms)[:k]), terms, self._manifest.papers)
+        self._check_weights()
+        vector = self.embedder.embed_query(storable(question))
+        words = question_terms(storable(question))
+        for attempt in range(_ATTEMPTS):
+            with self._lock:
+                try:
+                    catalogue, vectors = self._current()
+                    terms = self._terms(words, catalogue)
+                    hits = hybrid_search(catalogue, vectors, terms, vector, filters=filters, total=self._manifest.papers)
+                    return Found(tuple(hits[:k]), terms, self._manifest.papers)
+                except (IndexDamaged, IndexMissing):
+                    # another process may have written since the files were opened: look again before giving up
+                    if attempt == _ATTEMPTS - 1:
+                        raise
+                    self._stamp = None
+            time.sleep(0.1 * attempt)
+        raise AssertionError("unreachable")
 
     def status(self) -> Status:
         """Check every paper and vector, which takes seconds on thousands of papers."""
         with self._lock:
-            self._refresh()
+            catalogue, vectors = self._current()
             problems = []
-            if undone := self._catalogue.pending_count():
-                problems.append(f"{undone} papers are not embedded or removed completely; run: qa-bot add with the same file")
-            expected = {passage.id for paper in self._catalogue.papers() for passage in paper.passages}
-            found = set(self._vectors.ids())
+            if undone := catalogue.pending_count():
+                problems.append(f"an interrupted write left {undone} papers undone; finish it with: qa-bot add FILE (the same file)")
+            pending = {paper.id for paper, _ in catalogue.pending()}
+            expected = {passage.id for paper in catalogue.papers() if paper.id not in pending for passage in paper.passages}
+            found = set(vectors.ids())
             if missing := len(expected - found):
                 problems.append(f"{missing} of {len(expected)} passages have no vector; run: qa-bot rebuild")
-            if extra := len(found - expected):
+            if not undone and (extra := len(found - expected)):
                 problems.append(f"{extra} vectors belong to no paper; run: qa-bot rebuild")
         size = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
         return Status(self.folder, self._manifest, size, tuple(problems))
 
-    def _near(self, vector: np.typing.NDArray[np.float32], filters: Filters) -> set[str]:
-        k = DENSE_PASSAGES
-        allowed = self._catalogue.ids(filters) if filters else None
-        if allowed is not None:
-            if len(allowed) <= _EXACT_UP_TO:
-                return allowed
-            # filtered here, since Chroma's own filter took 80 ms where it held for every passage
-            k = math.ceil(1.5 * k * self._manifest.papers / len(allowed))
-        found = {passage_id.rpartition("#")[0] for passage_id, _ in self._vectors.nearest(vector, k)}
-        return found if allowed is None else found & allowed
+    def _terms(self, words: Sequence[str], catalogue: Catalogue) -> tuple[Term, ...]:
+        for word in words:
+            if word not in self._frequencies:
+                self._frequencies[word] = catalogue.document_frequency(word)
+        return tuple(Term(word, inverse_document_frequency(self._manifest.papers, self._frequencies[word])) for word in words)
 
-    def _scored(self, papers: dict[str, Paper], vector: np.typing.NDArray[np.float32]) -> dict[str, list[tuple[Passage, float]]]:
-        wanted = [passage for paper in papers.values() for passage in paper.passages]
-        vectors = self._vectors.get([passage.id for passage in wanted])
-        if len(vectors) < len(wanted):
-            self._vectors.reopen()  # another process may have added them since
-            vectors = self._vectors.get([passage.id for passage in wanted])
-        if len(vectors) < len(wanted):
-            raise IndexDamaged(f"{len(wanted) - len(vectors)} vectors are missing from {self.folder}; run: qa-bot rebuild")
-        scored: dict[str, list[tuple[Passage, float]]] = {paper_id: [] for paper_id in papers}
-        if wanted:
-            similarities = np.stack([vectors[passage.id] for passage in wanted]) @ vector
-            for passage, similarity in zip(wanted, similarities.tolist(), strict=True):
-                scored[passage.paper_id].append((passage, similarity))
-        return scored
-
-    def _frequency(self, word: str) -> int:
-        known = self._frequencies.get(word)
-        if known is None:
-            known = self._frequencies[word] = self._catalogue.document_frequency(word)
-        return known
-
-    def _finish(self, progress: Progress | None) -> None:
-        self._manifest = finish(
-            self.folder, self._manifest, self._catalogue, self._vectors, self.embedder, generation=self._manifest.generation + 1, progress=progress
-        )
-        self._stamp = _stamp(self.folder)
-        self._frequencies.clear()
-
-    def _refresh(self) -> None:
-        if _stamp(self.folder) == self._stamp:
-            return
+    def _open(self) -> None:
+        if not (self.folder / NAME).exists():
+            explain_absence(self.folder)
+        stamp = _stamp(self.folder)
         manifest = Manifest.read(self.folder)
         manifest.check(self.embedder.model)
-        self._catalogue.close()
-        self._catalogue = Catalogue(self.folder / CATALOGUE)
-        self._vectors.reopen()
-        self._manifest, self._stamp, self._weights_checked = manifest, _stamp(self.folder), False
-        self._frequencies.clear()
+        store = self.folder / manifest.store
+        if not (store / CHROMA / "chroma.sqlite3").is_file():
+            raise IndexDamaged(f"the vectors in {store / CHROMA} are missing; run: qa-bot rebuild")
+        self._catalogue = Catalogue(store / CATALOGUE)
+        self._vectors = Vectors(store / CHROMA)
+        self._manifest, self._stamp, self._weights_checked = manifest, stamp, False
+        self._frequencies: dict[str, int] = {}
+
+    def _current(self) -> tuple[Catalogue, Vectors]:
+        """The open files, opened anew if another process has written since."""
+        with self._lock:
+            if self._catalogue is None or self._vectors is None or _stamp(self.folder) != self._stamp:
+                self.close()
+                self._open()
+            assert self._catalogue is not None
+            assert self._vectors is not None
+            return self._catalogue, self._vectors
+
+    def _unfinished(self) -> bool:
+        catalogue, _ = self._current()
+        return catalogue.pending_count() > 0 or catalogue.count() != self._manifest.papers
+
+    def _finish(self, progress: Progress | None) -> None:
+        catalogue, vectors = self._current()
+        manifest = finish(self._manifest, catalogue, vectors, self.embedder, generation=self._manifest.generation + 1, progress=progress)
+        with self._lock:
+            manifest.write(self.folder)
+            self._manifest, self._stamp = manifest, _stamp(self.folder)
+            self._frequencies = {}
 
     def _check_weights(self) -> None:
+        self._current()
         if not self._weights_checked:
             self._manifest.check_weights(self.embedder.fingerprint)
             self._weights_checked = True
 
     def _check_counts(self) -> None:
-        expected, found = self._catalogue.passage_count(), self._vectors.count()
-        if expected != found and not self._catalogue.pending_count():
-            raise IndexDamaged(f"the catalogue expects {expected} passages, the vectors are {found}; run: qa-bot rebuild")
+        catalogue, vectors = self._current()
+        for _ in range(2):  # a writer may finish between the two counts
+            expected, found = catalogue.passage_count(), vectors.count()
+            if expected == found or catalogue.pending_count():
+                return
+        raise IndexDamaged(f"the catalogue expects {expected} passages, the vectors are {found}; run: qa-bot rebuild")
 
 
 def _stamp(folder: Path) -> tuple[int, int]:
     try:
         stat = (folder / NAME).stat()
-    except FileNotFoundError:
+    except OSError:
         raise IndexMissing(f"the index in {folder} is gone; build it again with: qa-bot add FILE") from None
     return stat.st_mtime_ns, stat.st_ino
 
@@ -276,14 +285,16 @@ def _fresh(paper: Paper) -> Paper:
     return Paper(paper.id, paper.raw_title, paper.raw_abstract, paper.authors, paper.year, paper.venue, paper.topic, paper.url)
 
 
-def _explain_absence(folder: Path) -> None:
-    if folder.with_name(folder.name + ".old").exists():
-        mend_swap(folder)
-        return
-    if not folder.exists():
-        raise IndexMissing(f"there is no index in {folder}; make one with: qa-bot add FILE")
-    if folder.is_dir() and (folder / CATALOGUE).exists():
+def explain_absence(folder: Path) -> NoReturn:
+    """Say why there is no index to open in ``folder``.
+
+    Raises:
+        IndexMissing: nothing there.
+        IndexDamaged: something else is there, or the manifest is missing.
+    """
+    if folder.is_dir() and stores(folder):
         raise IndexDamaged(f"{folder / NAME} is missing; run: qa-bot rebuild")
-    if folder.is_dir() and not any(folder.iterdir()):
-        raise IndexMissing(f"there is no index in {folder}, the folder is empty; make one with: qa-bot add FILE")
-    raise IndexDamaged(f"{folder} is not an index (no {NAME} in it); set QA_BOT_INDEX to an index, or to a folder that doesn't exist yet")
+    if not folder.exists() or (folder.is_dir() and is_ours(folder)):
+        raise IndexMissing(f"there is no index in {folder}; make one with: qa-bot add FILE")
+    kind = "a folder of other files" if folder.is_dir() else "a file"
+    raise IndexDamaged(f"{folder} is not an index but {kind}; set QA_BOT_INDEX to an index, or to a folder that doesn't exist yet")

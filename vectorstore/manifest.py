@@ -14,11 +14,16 @@ from vectorstore.text import TEXT_VERSION
 
 FORMAT = 1
 NAME = "manifest.json"
+_KINDS = {
+    **dict.fromkeys(("model", "weights_sha256", "chromadb", "store"), str),
+    **dict.fromkeys(("dimension", "text_version", "papers", "passages", "generation"), int),
+    "prompts": dict,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Contents of ``manifest.json``. ``generation`` grows with each finished write; ``model`` is the setting's value."""
+    """Contents of ``manifest.json``. ``generation`` grows with each finished write; ``model`` is the setting's value; ``store`` the folder with the data."""
 
     format: int
     model: str
@@ -27,15 +32,16 @@ class Manifest:
     prompts: dict[str, str]
     text_version: int
     chromadb: str
+    store: str
     papers: int = 0
     passages: int = 0
     generation: int = 0
 
     @classmethod
-    def new(cls, fingerprint: Fingerprint) -> Manifest:
+    def new(cls, fingerprint: Fingerprint, store: str) -> Manifest:
         """Manifest of an empty index for this model and this program."""
         made_by = version("chromadb")
-        return cls(FORMAT, fingerprint.model, fingerprint.weights_sha256, fingerprint.dimension, fingerprint.prompts, TEXT_VERSION, made_by)
+        return cls(FORMAT, fingerprint.model, fingerprint.weights_sha256, fingerprint.dimension, fingerprint.prompts, TEXT_VERSION, made_by, store)
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -50,7 +56,10 @@ class Manifest:
             fields = json.loads(file.read_text("utf-8"))
             if fields["format"] != FORMAT:
                 raise IndexMismatch(f"{folder} has index format {fields['format']!r}, this program reads {FORMAT}; run: qa-bot rebuild")
-            return cls(**fields)
+            manifest = cls(**fields)
+            if wrong := [name for name, kind in _KINDS.items() if not isinstance(getattr(manifest, name), kind)]:
+                raise IndexDamaged(f"{file} has an impossible {wrong[0]}; run: qa-bot rebuild")
+            return manifest
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexDamaged(f"{file} can't be read ({type(error).__name__}); run: qa-bot rebuild") from None
 
@@ -82,8 +91,10 @@ class Manifest:
         Raises:
             IndexMismatch: with the remedy.
         """
-        if (self.weights_sha256, self.dimension, self.prompts) != (fingerprint.weights_sha256, fingerprint.dimension, fingerprint.prompts):
-            raise IndexMismatch(
-                f"embedding model {self.model!r} has changed since the index was built "
-                f"(weights {self.weights_sha256[:12]}… then, {fingerprint.weights_sha256[:12]}… now); run: qa-bot rebuild"
-            )
+        for name in ("weights_sha256", "dimension", "prompts"):
+            then, now = getattr(self, name), getattr(fingerprint, name)
+            if then != now:
+                then, now = (str(value)[:12] + "…" if name == "weights_sha256" else value for value in (then, now))
+                raise IndexMismatch(
+                    f"embedding model {self.model!r} has changed since the index was built ({name} {then} then, {now} now); run: qa-bot rebuild"
+                )

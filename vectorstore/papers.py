@@ -14,7 +14,7 @@ from typing import Any
 from vectorstore.text import clean, sentence_spans, storable
 
 _NO_ABSTRACT = re.compile(
-    r"\W*(?:no abstract(?: is)?(?: available| provided)?|abstract (?:is )?(?:not available|unavailable|missing)|n/?a|none|null|tba|tbd|-+)?\W*", re.I
+    r"(?:no abstract(?: is)?(?: available| provided)?|(?:abstract (?:is )?)?(?:not available|unavailable|missing)|n/?a|none|null|tba|tbd)?", re.I
 )
 _AUTHOR_SEPARATOR = re.compile(r"\s*;\s*|\s*,\s*(?:and\s+)?|\s+and\s+")
 
@@ -102,13 +102,13 @@ def paper_from_record(record: object) -> Paper:
     if not isinstance(record, Mapping):
         raise RecordError(f"expected an object with a title and an abstract, got {_shown(record)}")
     title, abstract = _required(record, "title"), _required(record, "abstract")
-    if _NO_ABSTRACT.fullmatch(abstract):
+    if _NO_ABSTRACT.fullmatch(abstract.strip(" \t\r\n.,:;!?()[]{}<>*-–—_'\"")):
         raise RecordError(f"abstract is missing (it reads {abstract.strip()[:40]!r})")
     authors = _authors(record.get("authors"))
     url = _optional(record, "url")
     identity = _optional(record, "id") or hashlib.sha256("\n".join([title, abstract, *authors]).encode("utf-8", "replace")).hexdigest()[:16]
     return Paper(
-        id=clean(identity),
+        id=identity,
         raw_title=storable(title),
         raw_abstract=storable(abstract),
         authors=authors,

@@ -68,6 +68,7 @@ def question_terms(question: str, limit: int = 64) -> list[str]:
 
 def inverse_document_frequency(papers: int, frequency: int) -> float:
     """FTS5's idf, natural logarithm, with its floor of 1e-6 for words that most papers hold."""
+    frequency = min(frequency, papers)  # a writer may have added papers since they were counted
     return max(1e-6, math.log((papers - frequency + 0.5) / (frequency + 0.5)))
 
 

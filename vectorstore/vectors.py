@@ -78,12 +78,6 @@ class Vectors:
             yield from page
             at += len(page)
 
-    def reopen(self) -> None:
-        """Read the folder anew: a Chroma client doesn't see what other processes wrote since it was made."""
-        with self._lock:
-            self._client.close()
-            self._client, self._collection = _open(self.folder)
-
     def _call(self, name: str, **arguments: Any) -> Any:
         from chromadb.errors import ChromaError
 

@@ -1,7 +1,12 @@
-"""How an index is written: one writer at a time, catalogue first, vectors second, whole folders swapped."""
+"""How an index is written: one writer at a time, catalogue first, vectors second, and one file that decides what counts.
+
+An index folder holds ``manifest.json``, ``writer.lock`` and ``store-N/`` with ``catalogue.sqlite`` and ``chroma/``. A new
+store is made as ``new-N/``, renamed when it is complete, and takes effect when the manifest that names it is put in place.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from vectorstore.catalogue import Catalogue
 from vectorstore.embedding import Embedder, passage_text
-from vectorstore.errors import IndexBusy, IndexDamaged
+from vectorstore.errors import IndexBusy, IndexDamaged, IndexFault
 from vectorstore.manifest import NAME, Manifest
 from vectorstore.papers import Paper
 from vectorstore.vectors import Vectors
@@ -22,71 +27,68 @@ Progress = Callable[[int, int], None]
 
 CATALOGUE = "catalogue.sqlite"
 CHROMA = "chroma"
+LOCK = "writer.lock"
+_STORE = re.compile(r"(?:store|new)-(\d+)")
 _PAPERS_A_STEP = 64
 
 
 @contextmanager
 def writer_lock(folder: Path, *, wait: float = 30.0) -> Iterator[None]:
-    """Hold the index's writer lock, a file beside the folder; it is released if the process dies.
+    """Hold the index's writer lock; it is released if the process dies.
 
     Raises:
         IndexBusy: another process still writes after ``wait`` seconds.
+        IndexFault: the folder can't be written.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(_beside(folder, "lock"))
+    lock = FileLock(folder / LOCK)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=wait)
     except Timeout:
         raise IndexBusy(f"another process is writing to {folder}; try again when it has finished") from None
+    except OSError as error:
+        raise IndexFault(f"{folder} can't be written ({error.strerror}); set QA_BOT_INDEX to a folder that can") from None
     try:
-        mend_swap(folder)
         yield
     finally:
         lock.release()
 
 
+def stores(folder: Path) -> list[Path]:
+    """The complete stores in an index folder, oldest first."""
+    found = [entry for entry in folder.glob("store-*") if _STORE.fullmatch(entry.name) and (entry / CATALOGUE).is_file()]
+    return sorted(found, key=lambda entry: int(entry.name.partition("-")[2]))
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether everything in ``folder`` was made by this module, as after an interrupted first build."""
+    return all(entry.name in (LOCK, NAME, NAME + ".part") or _STORE.fullmatch(entry.name) for entry in folder.iterdir())
+
+
 def build(folder: Path, papers: Sequence[Paper], embedder: Embedder, *, generation: int = 1, progress: Progress | None = None) -> None:
-    """Make a complete index aside and put it in the place of ``folder``. The caller holds the writer lock."""
-    aside = _beside(folder, "new")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    manifest = Manifest.new(embedder.fingerprint)
+    """Make a complete store of ``papers`` beside the one in use and switch to it. The caller holds the writer lock."""
+    fingerprint = embedder.fingerprint
+    number = 1 + max((int(match[1]) for entry in folder.iterdir() if (match := _STORE.fullmatch(entry.name))), default=0)
+    aside, place = folder / f"new-{number}", folder / f"store-{number}"
+    aside.mkdir()
+    manifest = Manifest.new(fingerprint, place.name)
     catalogue = Catalogue(aside / CATALOGUE, create=True)
     vectors = Vectors(aside / CHROMA)
     try:
         catalogue.put(papers)
-        finish(aside, manifest, catalogue, vectors, embedder, generation=generation, progress=progress)
+        manifest = finish(manifest, catalogue, vectors, embedder, generation=generation, progress=progress)
     finally:
         vectors.close()
         catalogue.close()
-    old = _beside(folder, "old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    aside.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    aside.rename(place)
+    manifest.write(folder)
+    for entry in folder.iterdir():
+        if _STORE.fullmatch(entry.name) and entry != place:
+            shutil.rmtree(entry, ignore_errors=True)
 
 
-def mend_swap(folder: Path) -> None:
-    """Finish or undo a swap that a kill interrupted between its two renames. The caller holds the writer lock."""
-    old = _beside(folder, "old")
-    if old.exists() and not folder.exists():
-        aside = _beside(folder, "new")
-        # the old folder moves away only after the new one is complete
-        (aside if (aside / NAME).exists() else old).rename(folder)
-
-
-def finish(
-    folder: Path,
-    manifest: Manifest,
-    catalogue: Catalogue,
-    vectors: Vectors,
-    embedder: Embedder,
-    *,
-    generation: int,
-    progress: Progress | None = None,
-) -> Manifest:
-    """Bring the vectors in line with the catalogue, then write and return the new manifest.
+def finish(manifest: Manifest, catalogue: Catalogue, vectors: Vectors, embedder: Embedder, *, generation: int, progress: Progress | None = None) -> Manifest:
+    """Bring the vectors in line with the catalogue and return the manifest that says so, to be written by the caller.
 
     A paper counts as embedded only after all its vectors are in, so an interrupted run is completed by the next.
     """
@@ -97,29 +99,23 @@ def finish(
     pending = catalogue.pending()
     total = sum(len(paper.passages) for paper, _ in pending)
     done = 0
+
+    def count_up(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress(done, total)
+
     for at in range(0, len(pending), _PAPERS_A_STEP):
         step = pending[at : at + _PAPERS_A_STEP]
         papers = [paper for paper, _ in step]
-        texts = [passage_text(paper.title, passage.text) for paper in papers for passage in paper.passages]
-
-        def count_up(more: int) -> None:
-            nonlocal done
-            done += more
-            if progress:
-                progress(done, total)
-
-        embedded = embedder.embed_documents(texts, count_up)
+        passages = [passage for paper in papers for passage in paper.passages]
+        embedded = embedder.embed_documents([passage_text(paper.title, passage.text) for paper in papers for passage in paper.passages], count_up)
         catalogue.expect(papers)
-        vectors.put([passage for paper in papers for passage in paper.passages], embedded)
+        vectors.put(passages, embedded)
         vectors.remove([f"{paper.id}#{number}" for paper, old in step for number in range(len(paper.passages), old)])
         catalogue.mark_embedded(papers)
-    passages, found = catalogue.passage_count(), vectors.count()
-    if passages != found:
-        raise IndexDamaged(f"the catalogue expects {passages} passages, the vectors are {found}; run: qa-bot rebuild")
-    manifest = replace(manifest, papers=catalogue.count(), passages=passages, generation=generation)
-    manifest.write(folder)
-    return manifest
-
-
-def _beside(folder: Path, suffix: str) -> Path:
-    return folder.with_name(f"{folder.name}.{suffix}")
+    expected, found = catalogue.passage_count(), vectors.count()
+    if expected != found:
+        raise IndexDamaged(f"the catalogue expects {expected} passages, the vectors are {found}; run: qa-bot rebuild")
+    return replace(manifest, papers=catalogue.count(), passages=expected, generation=generation)
