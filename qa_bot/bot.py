@@ -19,7 +19,7 @@ from qa_bot.conversation import stand_alone_questions
 from qa_bot.errors import AnswerNotReady, QuestionError
 from qa_bot.routing import Routed, asks_count, route
 from qa_bot.settings import Settings, load_settings
-from vectorstore import Embedder, Filters, Found, Hit, PaperIndex, load_papers
+from vectorstore import Embedder, Filters, Found, Hit, IndexMissing, PaperIndex, load_papers
 from vectorstore.text import storable
 from vectorstore.writing import Progress
 
@@ -90,11 +90,11 @@ class PaperBot:
         settings = settings or load_settings()
         folder = Path(index).expanduser() if index is not None else settings.index.expanduser()
         embedder = Embedder(settings.embedding_model)
-        if not folder.exists():
+        try:
+            opened = PaperIndex(folder, embedder)
+        except IndexMissing:
             with resources.as_file(resources.files("vectorstore.corpora").joinpath("icml2026.jsonl")) as bundled:
                 opened = PaperIndex.create(folder, load_papers(bundled).papers, embedder, progress=progress)
-        else:
-            opened = PaperIndex(folder, embedder)
         opened.repair(progress=progress)
         return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences)
 

@@ -73,29 +73,31 @@ def add(files: Annotated[list[Path], typer.Argument(metavar="FILE…")], as_json
     settings = _settings()
     folder = _folder(settings, index)
     counts = {"added": 0, "changed": 0, "unchanged": 0, "duplicates": 0, "rejected": 0}
-    failed = []
-    for file in files:
-        try:
-            loaded = load_papers(file)
-        except SourceError as error:
-            failed.append(str(error))
-            continue
-        for rejected in loaded.rejected:
-            failed.append(str(rejected))
-        counts["rejected"] += len(loaded.rejected)
-        counts["duplicates"] += loaded.duplicates
-        if not loaded.papers:
-            continue
-        with progress(f"Embedding {file.name}") as update, PaperIndex.create(folder, [], Embedder(settings.embedding_model)) as opened:
-            done = opened.add(loaded.papers, progress=update)
-        counts = {name: number + getattr(done, name, 0) for name, number in counts.items()}
-    for line in failed:
-        say(f"qa-bot: {line}")
-    if as_json:
-        _print_json({**counts, "errors": failed})
-    else:
-        print(", ".join(f"{number:,} {name}" for name, number in counts.items() if number or name == "added"))
-    if failed:
+    errors: list[str] = []
+    try:
+        for file in files:
+            loaded = None
+            try:
+                loaded = load_papers(file)
+            except SourceError as error:
+                faults = [str(error)]
+            else:
+                faults = [str(rejected) for rejected in loaded.rejected]
+                counts["rejected"] += len(faults)
+                counts["duplicates"] += loaded.duplicates
+            for line in faults:
+                say(f"qa-bot: {line}")
+            errors += faults
+            if loaded is not None and loaded.papers:
+                with progress(f"Embedding {file.name}") as update, PaperIndex.create(folder, [], Embedder(settings.embedding_model)) as opened:
+                    done = opened.add(loaded.papers, progress=update)
+                counts = {name: number + getattr(done, name, 0) for name, number in counts.items()}
+    finally:
+        if as_json:
+            _print_json({**counts, "errors": errors})
+        else:
+            print(", ".join(f"{number:,} {name}" for name, number in counts.items() if number or name == "added"))
+    if errors:
         raise typer.Exit(1)
 
 

@@ -85,3 +85,37 @@ def write_jsonl(file: Path, records: Sequence[Any]) -> Path:
     """A JSON Lines file of records; text entries are written as they are."""
     file.write_text("".join((entry if isinstance(entry, str) else json.dumps(entry)) + "\n" for entry in records), "utf-8")
     return file
+
+
+SHELLS = {
+    "title": "Weighing Shells",
+    "abstract": "We weigh shells with a spring. Shells weigh 7 grams.",
+    "authors": ["Cy Sand"],
+    "year": 2024,
+    "venue": "ShellConf",
+    "topic": "Beaches->Shells",
+}
+BEES = {
+    "title": "Bees Dance",
+    "abstract": "Bees tell each other where flowers are. They dance.",
+    "authors": ["José Núñez"],
+    "year": 2025,
+    "venue": "BeeConf",
+    "topic": None,
+}
+
+
+def three() -> list[Paper]:
+    """Papers a (pebbles), b (shells) and c (bees): seven passages."""
+    return [paper("a"), paper("b", **SHELLS), paper("c", **BEES)]
+
+
+@pytest.fixture
+def small(tmp_path: Path, embedder: Embedder) -> PaperIndex:
+    """A new index of :func:`three`."""
+    return PaperIndex.create(tmp_path / "index", three(), embedder)
+
+
+def best(index: PaperIndex, question: str, **options: Any) -> list[str]:
+    """Ids of the papers found, best first."""
+    return [hit.paper.id for hit in index.search(question, **options).hits]

@@ -99,7 +99,7 @@ def test_a_missing_index_is_one_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "notes" / "a.txt").write_text("mine")
     code, out, err = run("ask", "x", "--index", str(tmp_path / "notes"))
     assert (code, out, err.count("\n")) == (1, "", 1)
-    assert "is not an index (no manifest.json in it)" in err
+    assert "is not an index but a folder of other files; set QA_BOT_INDEX" in err
 
 
 def test_another_model_is_one_line_with_the_remedy(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,9 @@ _FTFY = ftfy.TextFixerConfig(unescape_html=False, uncurl_quotes=False, fix_chara
 
 # Only mark-up that carries no content of its own; `<MASK>` or `<script>` in an abstract is text and stays.
 _TAG_NAMES = r"p|br|b|i|u|em|strong|sub|sup|span|div|ul|ol|li|a|tt|bold|italic|title|sec|list|list-item|underline|abstract|jats:[a-z-]+|mml:[a-z-]+"
-_TAG = re.compile(rf"</?(?:{_TAG_NAMES})(?:\s[^<>]{{0,300}})?/?>", re.IGNORECASE)
+_ATTRIBUTE = r"""\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
+_TAG = re.compile(rf"</?(?:{_TAG_NAMES})(?:{_ATTRIBUTE})*\s*/?>", re.IGNORECASE)  # so that "a <b and c> d" is no tag
+_SUPERSCRIPT = re.compile(r"<sup>\s*([^<>]{1,40}?)\s*</sup>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});", re.IGNORECASE)
 
 _MATH = re.compile(
@@ -42,12 +44,15 @@ _SIMPLE_SCRIPT = re.compile(r"\s*(?:\\?[A-Za-z]+|\d+|\\(?:text|math)\w*\s*\{[^{}
 _SIMPLE_OPERAND = re.compile(r"[^\s+\-−/=<>±·×]+")
 
 _BOLD = re.compile(r"(?<!\d)\*\*(?=\S)(.{1,300}?)(?<=\S)\*\*(?!\d)")
-_ITALIC = re.compile(r"(?<![\w*\\^_])\*(?=[^\s*.,;:)])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
+_ITALIC = re.compile(r"(?<![\w*\\^_])\*(?=[^\s*.,;:)-])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\((https?://[^\s()]{1,500})\)")
 _HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _URL = re.compile(r"\\(?:url|nolinkurl|path)\s*\{([^{}]*)\}")
 _QUOTE = re.compile(r"\\enquote\s*\{([^{}]*)\}")
-_CITE = re.compile(r"[~\s]*\\(?:cite|footcite)[a-z]*\*?\s*(?:\[[^\]]*\])*\{[^{}]*\}|\\(?:label|vspace|hspace)\*?\{[^{}]*\}")
+_CITE = re.compile(
+    r"[~\s]*\\(?:cite|footcite)[a-z]*\*?\s*(?:\[[^\]]*\])*\{[^{}]*\}|\\(?:label|vspace|hspace|ref|eqref|autoref|cref|includegraphics)\*?\{[^{}]*\}"
+)
+_VERBATIM = re.compile(r"\\verb\*?([^\w\s*])(.{1,100}?)\1")
 _TIE = re.compile(r"(?<=[A-Za-z.,)])~(?=[\w(\\$])|~(?=\\[a-zA-Z])")
 
 # Characters that LaTeX would swallow but that prose means literally; they travel through the converter in disguise.
@@ -57,7 +62,8 @@ _STAND_INS = [chr(code) for code in range(0xE000, 0xF000)]
 _PRIVATE = dict.fromkeys(range(0xE000, 0xF900))
 _ESCAPED = re.compile(r"\\([%$&#_~^])")
 
-_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
+_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x2060, 0xFEFF])
+_JOINERS = dict.fromkeys([0x200C, 0x200D])  # part of the spelling of Persian or Hindi words, but not of their look-up
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F])
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("‘’‛′", "'") | dict.fromkeys("“”„", '"'))
 
@@ -109,7 +115,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 @lru_cache(maxsize=65536)
 def fold(text: str) -> str:
     """``text`` for comparing names: lower case, accents and width folded, dashes and quotes plain, single blanks."""
-    decomposed = unicodedata.normalize("NFKD", text.translate(_DASHES))
+    decomposed = unicodedata.normalize("NFKD", text.translate(_DASHES).translate(_JOINERS))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(plain.casefold().replace("ß", "ss").replace("ø", "o").replace("ł", "l").split())
 
@@ -121,17 +127,18 @@ def storable(text: str) -> str:
 
 def search_text(text: str) -> str:
     """The copy of ``text`` that keyword search reads: compatibility forms folded, so that "10⁻³" also matches "10-3"."""
-    return unicodedata.normalize("NFKC", text).translate(_DASHES)
+    return unicodedata.normalize("NFKC", text.translate(_JOINERS)).translate(_DASHES)
 
 
 def _strip_html(text: str) -> str:
     if "<" not in text and "&" not in text:
         return text
+    text = _SUPERSCRIPT.sub(lambda m: f"^{m[1]}" if _SIMPLE_SCRIPT.fullmatch(m[1].lstrip("-−")) else f"^({m[1]})", text)
     text = _TAG.sub(lambda m: " " if _breaks(m[0]) else "", text)
     for _ in range(2):  # twice, since Crossref and some exports escape what was escaped already
         if not _ENTITY.search(text):
             break
-        text = html.unescape(text).replace("\xa0", " ")
+        text = _ENTITY.sub(lambda m: html.unescape(m[0]), text)
     return re.sub(r"</?jats:[a-z-]+[^<>]{0,300}>", " ", text)
 
 
@@ -152,6 +159,7 @@ def _is_formula(body: str, following: str) -> bool:
 def _prose(text: str) -> str:
     text = _LINK.sub(r"\1 (\2)", _BOLD.sub(r"\1", _ITALIC.sub(r"\1", text)))
     if "\\" in text:
+        text = _VERBATIM.sub(lambda m: m[2].translate(_LITERAL), text)
         text = _QUOTE.sub(r"“\1”", _URL.sub(r"\1", _HREF.sub(r"\2 (\1)", text)))
         text = _TIE.sub(" ", _CITE.sub("", text)).replace("\\tfrac", "\\frac")
         if "\\" in text:
@@ -183,7 +191,7 @@ def _converter() -> Any:
     macros = [MacroTextSpec(name, simplify_repl="%s") for name in ("texttt", "textsc", "textsf", "underline", "mbox")]
     macros += [MacroTextSpec(name, simplify_repl="") for name in ("em", "bf", "it", "rm", "tt", "sc", "sf", "selectfont")]
     macros += [MacroTextSpec("frac", simplify_repl=_fraction)]
-    macros += [MacroTextSpec("colon", simplify_repl=":")]
+    macros += [MacroTextSpec("colon", simplify_repl=":"), MacroTextSpec("today", simplify_repl="")]  # the same text every day
     context.add_context_category("paper", macros=macros, prepend=True)
     # an author's own \method or \sys would vanish otherwise
     context.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=lambda node: str(node.macroname)))
@@ -208,11 +216,11 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     tokens = 0
     clause = word = start  # the latest places where a cut reads well, and where it breaks no word
     for match in _TOKEN.finditer(text, start, end):
-        cost = -(-len(match[0]) // 5)  # English words give about one piece in five letters
+        cost = _word_pieces(match[0])
         if tokens and tokens + cost > MAX_PASSAGE_TOKENS:
             at = clause if clause > start + (match.start() - start) // 2 else word if word > start else match.start()
             yield _trim(text, start, at)
-            start, tokens = _trim(text, at, end)[0], sum(-(-len(t) // 5) for t in _TOKEN.findall(text, at, match.start()))
+            start, tokens = _trim(text, at, end)[0], sum(_word_pieces(t) for t in _TOKEN.findall(text, at, match.start()))
             clause = word = start
         tokens += cost
         if match.end() < end and text[match.end()].isspace():
@@ -220,3 +228,13 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             clause = word if match[0] in ",;:" else clause
     if start < end:
         yield start, end
+
+
+def _word_pieces(token: str) -> int:
+    # measured on the default model's tokenizer, on the safe side: a common English word is one piece or two, names and long
+    # compounds one in three letters, figures, acronyms and other scripts nearly one a character
+    if not token.isascii() or token.isdigit():
+        return len(token)
+    if token.islower() and len(token) <= 12:
+        return -(-len(token) // 5)
+    return -(-3 * len(token) // 4) if token.isupper() or not token.isalpha() else -(-len(token) // 3)

@@ -1,4 +1,4 @@
-"""JSON Lines, one paper a line, plain or gzip-compressed; a JSON array of papers is read too."""
+"""JSON Lines, one paper a line, plain or gzip-compressed; a JSON array of papers, or one under "papers", is read too."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vectorstore.errors import SourceError
 from vectorstore.papers import Paper, RecordError, paper_from_record
 
-_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# UTF-32's little-endian mark begins with UTF-16's
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +84,12 @@ def _records(source: Path) -> Iterator[tuple[str, bytes | object]]:
             raise SourceError(f"{source}: starts like {encoding} text but is not ({error.reason}); save it as UTF-8") from None
     elif b"\x00" in data[:65536]:
         raise SourceError(f"{source}: is a binary file; expected JSON Lines text, one paper a line")
-    if data.lstrip()[:1] == b"[":
-        yield from _array(source, data)
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    records = _document(data)
+    if records is not None:
+        for number, record in enumerate(records, start=1):
+            yield f"{source}: item {number}", record
         return
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
@@ -103,13 +115,33 @@ def _content(source: Path) -> bytes:
     return data
 
 
-def _array(source: Path, data: bytes) -> Iterator[tuple[str, object]]:
+def _document(data: bytes) -> list[bytes | object] | None:
+    """The records if ``data`` is one JSON document and not a document a line; of a torn array the whole ones and the rest as bytes."""
+    whole = _loaded(data)
+    if isinstance(whole, dict) and isinstance(whole.get("papers"), list):
+        return list(whole["papers"])
+    first_line = data.lstrip().partition(b"\n")[0]
+    if whole is None and (not first_line.startswith(b"[") or _loaded(first_line) is not None):
+        return None
+    if whole is not None:
+        return whole if isinstance(whole, list) else [whole] if _loaded(first_line) is None else None
+    text = data.decode("utf-8", "replace")
+    decoder, items, at = json.JSONDecoder(), list[bytes | object](), text.index("[") + 1
+    while at < len(text):
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n,"))
+        try:
+            item, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return [*items, text[at:].encode()] if text[at:].strip("] \t\r\n") else items
+        items.append(item)
+    return items
+
+
+def _loaded(data: bytes) -> Any:
     try:
-        records = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{source}: is not a valid JSON array ({error})") from None
-    for number, record in enumerate(records, start=1):
-        yield f"{source}: item {number}", record
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _parsed(line: bytes | object) -> object:
