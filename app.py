@@ -19,6 +19,7 @@ from qa_bot.bot import PaperBot  # noqa: E402
 from qa_bot.errors import QABotError, SettingsError  # noqa: E402
 from qa_bot.settings import Settings  # noqa: E402
 from vectorstore import StoreError  # noqa: E402
+from vectorstore.text import storable  # noqa: E402
 
 log = logging.getLogger("qa_bot.web")
 
@@ -30,6 +31,8 @@ EXAMPLES = (
     "How do the two papers on sparse autoencoders differ?",
 )
 _VISITORS_AT_ONCE = 8
+# visitors get no paths of the machine; whoever runs the program reads the reason in its log
+_INDEX_FAULT = "The papers can't be searched at the moment; the reason is in the program's log."
 Message = dict[str, Any]
 
 
@@ -63,7 +66,7 @@ class Loading:
             count = bot.index.count()
             self._state = f"{count:,} papers. Answers are quoted from their abstracts." if count else "No papers yet. Add some with: qa-bot add FILE"
         except (StoreError, QABotError) as error:
-            self._state = f"Not ready: {error}"
+            self._state = _INDEX_FAULT
             log.error("%s", error)
         except Exception:
             self._state = "Not ready: loading failed; the reason is in the program's log."
@@ -85,14 +88,16 @@ def build(loading: Loading) -> gr.Blocks:
             ended, state = loading.state(wait=0.5)
             yield state
 
-    def respond(question: str, shown: list[Message], turns: list[Turn]) -> Iterator[tuple[str, list[Message], list[Turn]]]:
+    def respond(question: str, shown: list[Message], turns: list[Turn]) -> Iterator[tuple[Any, list[Message], list[Turn]]]:
+        question = storable(question)
         if not question.strip():
             yield "", shown, turns
             return
         shown = [*shown, {"role": "user", "content": page.question_html(question)}]
-        yield "", [*shown, _said(page.notice_html(loading.state()[1]) if not loading.state()[0] else page.draft_html("…"))], turns
+        ended, state = loading.state()
+        yield "", [*shown, _said(page.draft_html("…") if ended else page.notice_html(state))], turns
         for content, after in _reply(loading, question, turns):
-            yield "", [*shown, _said(content)], after
+            yield gr.skip(), [*shown, _said(content)], after  # the box may hold the next question by now
 
     demo: gr.Blocks
     with gr.Blocks(title="Ask the papers", analytics_enabled=False, fill_height=True) as demo:
@@ -111,9 +116,8 @@ def build(loading: Loading) -> gr.Blocks:
             clear = gr.Button("New chat", scale=1, min_width=100, elem_id="clear")
         gr.Examples([[example] for example in EXAMPLES], inputs=[question], cache_examples=False, label="Try one of these")
         inputs, outputs = [question, chat, turns], [question, chat, turns]
-        gr.on([question.submit, send.click], respond, inputs, outputs, show_progress="hidden", api_visibility="private")
-        clear.click(lambda: ("", [], []), None, outputs, show_progress="hidden", api_visibility="private")
-        chat.clear(list, None, [turns], show_progress="hidden", api_visibility="private")
+        asked = gr.on([question.submit, send.click], respond, inputs, outputs, show_progress="hidden", api_visibility="private")
+        gr.on([clear.click, chat.clear], lambda: ("", [], []), None, outputs, cancels=[asked], show_progress="hidden", api_visibility="private")
         demo.load(watch, None, [status], show_progress="hidden", concurrency_limit=None, api_visibility="private")
     demo.queue(default_concurrency_limit=_VISITORS_AT_ONCE)
     return demo
@@ -154,8 +158,11 @@ def _reply(loading: Loading, question: str, turns: list[Turn]) -> Iterator[tuple
         answer = stream.answer
         papers = bot.index.get([source.paper_id for source in answer.citations])
         yield page.answer_html(answer, papers), [*turns, *answer.turns()]
-    except (StoreError, QABotError) as error:
+    except QABotError as error:
         yield page.notice_html(str(error)), turns
+    except StoreError as error:
+        log.error("%s", error)
+        yield page.notice_html(_INDEX_FAULT), turns
     except Exception:
         log.exception("a question failed")
         yield page.notice_html("This question failed; the reason is in the program's log. Others may still work."), turns

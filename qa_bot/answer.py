@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from qa_bot.errors import QuestionError
 from vectorstore import Paper, Passage
 
 Route = Literal["blank", "greeting", "thanks", "metadata", "topic", "comparison", "question"]
@@ -136,14 +137,18 @@ def as_turns(history: Iterable[Turn | Mapping[str, Any]]) -> tuple[Turn, ...]:
     for entry in history:
         if isinstance(entry, Turn):
             turns.append(entry)
+        elif not isinstance(entry, Mapping):
+            raise QuestionError(f"the history holds {str(entry)[:60]!r}; expected turns or {{'role': …, 'content': …}} messages")
         elif entry.get("role") in ("user", "assistant"):
-            turns.append(Turn(entry["role"], _content(entry.get("content")), tuple(entry.get("paper_ids") or ())))
+            turns.append(Turn(entry["role"], _content(entry.get("content"))))
     return tuple(turns)
 
 
 def _content(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
-        return "\n".join(str(part.get("text", "")) if isinstance(part, Mapping) else str(part) for part in content)
+    if isinstance(content, Mapping):
+        return _content(content.get("text"))
+    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        return "\n".join(text for part in content if (text := _content(part)))
     return ""

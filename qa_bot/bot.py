@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,11 +17,11 @@ from qa_bot import extractive, records
 from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as_turns, cite, pieces
 from qa_bot.confidence import Confidence, fitted
 from qa_bot.conversation import stand_alone_questions
-from qa_bot.errors import AnswerNotReady, QuestionError
+from qa_bot.errors import MAX_QUESTION_CHARS, AnswerNotReady, QuestionError
 from qa_bot.routing import Routed, asks_count, route
 from qa_bot.settings import Settings, load_settings
 from vectorstore import Embedder, Filters, Found, Hit, IndexMissing, PaperIndex, load_papers
-from vectorstore.text import storable
+from vectorstore.text import fold, storable
 from vectorstore.writing import Progress
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
     from qa_bot.chain import PaperRetriever
 
-History = Iterable[Turn | Mapping[str, Any]]
+History = Iterable[Turn | Mapping[str, Any]] | None
 
-MAX_QUESTION_CHARS = 4000
 _RETRIEVED = 10
 _CLOSEST = 3
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x1f\x7f]")
+_ASKS_ON = re.compile(r"\band (?:what|how|why|does|did|do)\b(?! (?:is|was|are) (?:its|the|their) (?:link|url|title|venue))", re.I)
 _SURE = 0.97
 _CLOSE_ENOUGH = 0.2
 """Least score of a paper offered as close when the bot declines; small talk about the weather stays below it."""
@@ -106,7 +108,7 @@ class PaperBot:
         """Load everything that the first question would have to wait for."""
         self.index.search("warm up", k=1)
 
-    def ask(self, question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+    def ask(self, question: str, *, history: History = None, filters: Filters = Filters()) -> Answer:
         """The answer to ``question``.
 
         Args:
@@ -127,13 +129,13 @@ class PaperBot:
             pass
         return stream.answer
 
-    async def aask(self, question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+    async def aask(self, question: str, *, history: History = None, filters: Filters = Filters()) -> Answer:
         """:meth:`ask` in a thread, for asynchronous callers."""
         return await asyncio.to_thread(self.ask, question, history=history, filters=filters)
 
-    def stream(self, question: str, *, history: History = (), filters: Filters = Filters()) -> AnswerStream:
+    def stream(self, question: str, *, history: History = None, filters: Filters = Filters()) -> AnswerStream:
         """The answer to ``question`` piece by piece; arguments and errors as in :meth:`ask`, raised at the first piece."""
-        return AnswerStream(self._answer(question, as_turns(history), filters))
+        return AnswerStream(self._answer(question, as_turns(history or ()), filters))
 
     @cached_property
     def retriever(self) -> PaperRetriever:
@@ -156,12 +158,18 @@ class PaperBot:
         question = storable(question)
         routed = route(question)
         if routed.route in ("blank", "greeting", "thanks"):
-            reply = prompts.fill(routed.route, count=self.index.count())
+            count = self.index.count()
+            reply = prompts.fill(routed.route, count=f"{count:,}") if count or routed.route != "greeting" else prompts.text("empty")
             yield reply
             return Answer(question, question, routed.route, reply, abstained=False, confidence=1.0, timings_ms=_timings(started))
-        if by_author := records.by_author(self.index, question, filters):
-            listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in by_author[1])
-            return (yield from _write(Answer(question, question, "metadata", "", False, 1.0, retrieved=listed), *by_author, started))
+        named = records.authors_named(self.index, question)
+        if records.is_about_authorship(question, named) and not filters.author:
+            sentences, citations = records.by_authors(self.index, [name for _, _, name in named], filters)
+            listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in citations)
+            draft = Answer(question, question, "metadata", "", abstained=False, confidence=1.0, retrieved=listed)
+            return (yield from _write(draft, sentences, citations, started))
+        if len(named) == 1 and re.search(r"\bby\s+$", question[: named[0][0]], re.I) and not filters.author:
+            filters = replace(filters, author=named[0][2])
         standalone, found, confidence = self._search(stand_alone_questions(question, history), filters)
         searched = time.perf_counter()
         retrieved = tuple(Retrieved(hit.paper.id, hit.paper.title, round(hit.score, 4)) for hit in found.hits)
@@ -176,8 +184,8 @@ class PaperBot:
 
     def _search(self, candidates: tuple[str, ...], filters: Filters) -> tuple[str, Found, float]:
         for candidate in candidates:
-            standalone = storable(candidate)
-            found = self.index.search(standalone, k=_RETRIEVED, filters=filters)
+            standalone = _CONTROL.sub(" ", storable(candidate))
+            found = _distinct(self.index.search(standalone, k=_RETRIEVED, filters=filters))
             confidence = self._confidence.probability(found)
             if confidence >= _SURE:  # the question as asked is well answered: no need for the history
                 break
@@ -185,7 +193,12 @@ class PaperBot:
 
     def _compose(self, routed: Routed, question: str, found: Found) -> tuple[tuple[Sentence, ...], tuple[Citation, ...]]:
         if routed.fields:
-            return records.statements(found.hits[0].paper, routed.fields)
+            stated, citations = records.statements(found.hits[0].paper, routed.fields)
+            if not _ASKS_ON.search(question):
+                return stated, citations
+            passages = extractive.select(question, found.hits[:1], found.terms, route="question", limit=max(1, self._max_sentences - len(stated)))
+            quoted, citations = cite(passages, {found.hits[0].paper.id: found.hits[0].paper})
+            return stated + quoted, citations
         passages = extractive.select(question, found.hits, found.terms, route=routed.route, limit=self._max_sentences)
         return cite(passages, {hit.paper.id: hit.paper for hit in found.hits})
 
@@ -198,6 +211,12 @@ class PaperBot:
         close = [f"“{hit.paper.title}”" for hit in hits[:_CLOSEST] if hit.score >= _CLOSE_ENOUGH]
         refusal = prompts.fill("refusal", count=f"{total:,}")
         return f"{refusal} {prompts.fill('closest', titles='; '.join(close))}" if close else refusal
+
+
+def _distinct(found: Found) -> Found:
+    # copies of one record would fill an answer with the same sentences
+    first = {(fold(hit.paper.title), hit.paper.abstract): hit for hit in reversed(found.hits)}
+    return replace(found, hits=tuple(hit for hit in found.hits if first[fold(hit.paper.title), hit.paper.abstract] is hit))
 
 
 def _write(
@@ -221,7 +240,7 @@ def _default_bot() -> PaperBot:
     return PaperBot.open()
 
 
-def ask(question: str, *, history: History = (), filters: Filters = Filters()) -> Answer:
+def ask(question: str, *, history: History = None, filters: Filters = Filters()) -> Answer:
     """The answer to ``question`` from the default index, which the first call opens, or builds from the bundled papers.
 
     Arguments and errors are those of :meth:`PaperBot.ask`.

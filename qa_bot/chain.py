@@ -6,18 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.messages import SystemMessage
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
-from pydantic import ConfigDict
+from qa_bot.quiet import silence
 
-import prompts
-from qa_bot.answer import as_turns
-from qa_bot.conversation import standalone_question
-from vectorstore import Filters, Hit, PaperIndex
+silence()  # before LangChain reads the environment
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun  # noqa: E402
+from langchain_core.documents import Document  # noqa: E402
+from langchain_core.messages import SystemMessage  # noqa: E402
+from langchain_core.prompts import ChatPromptTemplate  # noqa: E402
+from langchain_core.retrievers import BaseRetriever  # noqa: E402
+from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough  # noqa: E402
+from pydantic import ConfigDict  # noqa: E402
+
+import prompts  # noqa: E402
+from qa_bot.answer import as_turns  # noqa: E402
+from qa_bot.conversation import standalone_question  # noqa: E402
+from qa_bot.errors import MAX_QUESTION_CHARS, QuestionError  # noqa: E402
+from vectorstore import Filters, Hit, PaperIndex  # noqa: E402
 
 
 class PaperRetriever(BaseRetriever):
@@ -62,9 +67,11 @@ def format_documents(documents: Sequence[Document]) -> str:
 
 
 def _question(asked: str | Mapping[str, Any]) -> dict[str, Any]:
+    question = asked if isinstance(asked, str) else str(asked["question"])
+    if len(question) > MAX_QUESTION_CHARS:
+        raise QuestionError(f"the question has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are searched; shorten it")
     if isinstance(asked, str):
-        return {"question": asked, "standalone_question": asked}
-    question = str(asked["question"])
+        return {"question": question, "standalone_question": question}
     return {**asked, "question": question, "standalone_question": standalone_question(question, as_turns(asked.get("history") or ()))}
 
 

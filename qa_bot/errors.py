@@ -9,6 +9,9 @@ QABotError
 
 from __future__ import annotations
 
+MAX_QUESTION_CHARS = 4000
+"""Longest question that is searched; a pasted abstract still fits."""
+
 
 class QABotError(Exception):
     """Base of the bot's expected failures. ``usage`` is true if the caller asked for something impossible."""

@@ -9,7 +9,9 @@ _OFF = {
     "DO_NOT_TRACK": "1",
     "GRADIO_ANALYTICS_ENABLED": "False",  # also the version check
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "LANGCHAIN_TRACING": "false",
     "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TRACING_V2": "false",
     "LANGSMITH_TRACING": "false",  # a stray variable of another project would upload every question
 }
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from qa_bot.answer import Citation, Sentence, citation
 from qa_bot.routing import Field, name_candidates
 from vectorstore import Filters, Paper, PaperIndex
-from vectorstore.text import fold
+from vectorstore.search import STOP_WORDS
+from vectorstore.text import name_key
 
 _LISTED = 50
+_AUTHORSHIP = frozenset(
+    """all also among any appear appears article articles author authored authors book books coauthor coauthored co collection conference count index include included including involve involving list listed lists name named number
+    publication publications publish published research researcher together writer writes writing written wrote""".split()
+)
 
 Composed = tuple[tuple[Sentence, ...], tuple[Citation, ...]]
 
@@ -21,21 +27,38 @@ def statements(paper: Paper, fields: Sequence[Field]) -> Composed:
     return tuple(Sentence(written[name](paper), (1,), "checked") for name in fields), (citation(1, paper),)
 
 
-def by_author(index: PaperIndex, question: str, filters: Filters) -> Composed | None:
-    """All papers of the author that ``question`` names in full, or None if it names none of the index's authors."""
-    for name in name_candidates(question):
+def authors_named(index: PaperIndex, question: str) -> list[tuple[int, int, str]]:
+    """Authors of the index whose whole names stand in a question of authorship, in order: start, end, name."""
+    found: list[tuple[int, int, str]] = []
+    for start, end, name in name_candidates(question):
+        if all(end <= other[0] or other[1] <= start for other in found) and index.count(Filters(author=name)):
+            found.append((start, end, name))
+    return sorted(found)
+
+
+def is_about_authorship(question: str, named: Sequence[tuple[int, int, str]]) -> bool:
+    """Whether nothing but the names and words of authorship is left to ask, as in "papers by Ada Pebble"."""
+    for start, end, _ in reversed(named):
+        question = question[:start] + " " + question[end:]
+    words = re.findall(r"[^\W_]+", question.lower())
+    return bool(named) and not [word for word in words if word not in STOP_WORDS and word not in _AUTHORSHIP]
+
+
+def by_authors(index: PaperIndex, names: Sequence[str], filters: Filters) -> Composed:
+    """All papers of each author, with their number. Filters limit them."""
+    sentences: list[Sentence] = []
+    cited: dict[str, Citation] = {}
+    for name in names:
         wanted = replace(filters, author=name)
-        count = index.count(wanted)
-        if count:
-            papers = list(index.papers(wanted, limit=_LISTED))
-            spelling = next(author for author in papers[0].authors if fold(author) == fold(name))
-            numbers = tuple(range(1, len(papers) + 1))
-            listed = "" if count == len(papers) else f"; the first {len(papers)} by title"
-            total = f"{count} {'paper lists' if count == 1 else 'papers list'} {spelling} as an author{listed}."
-            sentences = [Sentence(total, numbers, "checked")]
-            sentences += [Sentence(_authors(paper), (number,), "checked") for number, paper in zip(numbers, papers, strict=True)]
-            return tuple(sentences), tuple(citation(number, paper) for number, paper in zip(numbers, papers, strict=True))
-    return None
+        count, papers = index.count(wanted), list(index.papers(wanted, limit=_LISTED))
+        for paper in papers:
+            cited.setdefault(paper.id, citation(len(cited) + 1, paper))
+        spelling = next((author for paper in papers for author in paper.authors if name_key(author) == name_key(name)), name)
+        listed = "" if count == len(papers) else f", the first {len(papers)} by title follow"
+        total = f"{count} {'paper lists' if count == 1 else 'papers list'} {spelling} as an author{listed}."
+        sentences.append(Sentence(total, tuple(cited[paper.id].number for paper in papers), "checked"))
+        sentences += [Sentence(_authors(paper), (cited[paper.id].number,), "checked") for paper in papers]
+    return tuple(sentences), tuple(cited.values())
 
 
 def _authors(paper: Paper) -> str:

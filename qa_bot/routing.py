@@ -49,7 +49,7 @@ _COMPARISON = re.compile(
     r"|(?:what|which|how) .{0,120}\b(?:in|of|for|does|did) each\W*$|take-?home message of each|which (?:work|paper|one)s? takes? which|as opposed to)",
     re.I,
 )
-_BY_AUTHOR = re.compile(r"\b(?:papers?|works?|publications?|articles?|authors?|wrote|written|authored|co-?authored|published|by)\b", re.I)
+_BY_AUTHOR = re.compile(r"\b(?:papers?|works?|publications?|articles?|authors?|wrote|write|written|authored|co-?authored|published|by)\b|['’]s\b", re.I)
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
 
@@ -84,9 +84,13 @@ def asks_count(question: str) -> bool:
     return re.search(r"\b(?:how many|number of|count)\b.{0,40}\b(?:papers|publications|articles|works)\b", question, re.I) is not None
 
 
-def name_candidates(question: str) -> list[str]:
-    """Runs of two to four words that may be a person's name, longest first, if the question speaks of authorship."""
+def name_candidates(question: str) -> list[tuple[int, int, str]]:
+    """Runs of two to four words that may be a person's name, longest first, if the question speaks of authorship.
+
+    Each is ``(start, end, name)`` with its place in ``question``; a possessive "'s" is left off.
+    """
     if not _BY_AUTHOR.search(question):
         return []
-    words = [word.strip(".'’-") for word in _WORD.findall(question)]
-    return [" ".join(words[at : at + size]) for size in (4, 3, 2) for at in range(len(words) - size + 1)]
+    words = [(match.start(), match.end(), re.sub(r"['’]s$", "", match[0])) for match in _WORD.finditer(question)]
+    runs = [words[at : at + size] for size in (4, 3, 2) for at in range(len(words) - size + 1)]
+    return [(run[0][0], run[-1][1], " ".join(word for _, _, word in run)) for run in runs]

@@ -4,6 +4,7 @@ import pytest
 from conftest import paper
 
 from qa_bot.answer import Quote, Sentence, Turn, as_turns, citation, cite, pieces
+from qa_bot.errors import QuestionError
 
 
 def test_cite_numbers_papers_by_first_use_and_keeps_spans() -> None:
@@ -31,10 +32,14 @@ def test_pieces_name_each_paper_once_and_join_to_readable_text() -> None:
     ]
 
 
-@pytest.mark.parametrize("content", ["who?", [{"type": "text", "text": "who?"}], ["who?"]])
+@pytest.mark.parametrize(
+    "content", ["who?", [{"type": "text", "text": "who?"}], ["who?"], {"type": "text", "text": "who?"}, [{"type": "text", "text": None}, {"text": "who?"}]]
+)
 def test_history_is_read_in_every_shape(content: object) -> None:
     assert as_turns([Turn("assistant", "A", ("p",)), {"role": "user", "content": content}, {"role": "system", "content": "x"}]) == (
         Turn("assistant", "A", ("p",)),
         Turn("user", "who?"),
     )
     assert as_turns([{"role": "assistant", "content": None}]) == (Turn("assistant", ""),)
+    with pytest.raises(QuestionError, match="the history holds 'hello'"):
+        as_turns(["hello"])  # type: ignore[list-item]

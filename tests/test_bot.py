@@ -91,6 +91,41 @@ def test_all_papers_of_an_author_are_listed(bot: PaperBot) -> None:
     assert [r.paper_id for r in answer.retrieved] == [c.paper_id for c in answer.citations]
 
 
+@pytest.mark.parametrize("question", ["Jerry Yao-Chieh Hu's papers", "papers by jerry yao chieh hu", "Did Jerry Yao-Chieh Hu write articles?"])
+def test_author_names_are_found_in_any_spelling(bot: PaperBot, question: str) -> None:
+    assert bot.ask(question).sentences[0].text == "2 papers list Jerry Yao-Chieh Hu as an author."
+
+
+def test_papers_of_two_authors_are_listed_for_each(bot: PaperBot) -> None:
+    answer = bot.ask("papers by Han Liu and Melody Guan")
+    assert [s.text for s in answer.sentences if "as an author" in s.text] == ["2 papers list Han Liu as an author.", "1 paper lists Melody Guan as an author."]
+    assert [c.number for c in answer.citations] == [1, 2, 3]
+
+
+def test_an_author_in_a_question_of_content_limits_the_search(bot: PaperBot) -> None:
+    answer = bot.ask("What is the flow matching paper by Han Liu about?")
+    assert {r.paper_id for r in answer.retrieved} == {"9mA5d705Gd", "ZK0U30zmDY"}
+    assert {s.support for s in answer.sentences} == {"quoted"}
+
+
+def test_a_callers_author_filter_is_not_overruled(bot: PaperBot) -> None:
+    answer = bot.ask("Papers by Melody Guan", filters=Filters(author="Han Liu"))
+    assert {r.paper_id for r in answer.retrieved} <= {"9mA5d705Gd", "ZK0U30zmDY"}
+
+
+def test_who_and_what_are_both_answered(bot: PaperBot) -> None:
+    answer = bot.ask("Who are the authors of CaliDist and what did they find?")
+    assert answer.sentences[0].text.endswith("was written by Mohammad Anas Jawad and Cornelia Caragea.")
+    assert {(s.support, s.citations) for s in answer.sentences[1:]} == {("quoted", (1,))}
+    assert answer.citations[0].quotes
+
+
+def test_copies_of_a_paper_are_cited_once(tmp_path: Path, embedder: Embedder) -> None:
+    with PaperIndex.create(tmp_path / "index", [paper("a"), paper("b"), paper("c", title="Shells", abstract="We weigh shells.")], embedder) as index:
+        answer = PaperBot(index, min_confidence=0.0).ask("Which papers are about pebbles?")
+    assert [c.title for c in answer.citations].count("Counting Pebbles") == 1
+
+
 def test_a_count_by_subject_says_that_it_is_none(bot: PaperBot) -> None:
     assert bot.ask("How many papers are about watermarking?").text.startswith("These are the closest papers, not a count")
 
@@ -101,7 +136,7 @@ def test_follow_ups_use_the_conversation_and_changes_of_subject_do_not(bot: Pape
     assert follow_up.standalone_question == "What is TELLME? who wrote it?"
     assert [c.paper_id for c in follow_up.citations] == ["8yrdEj23Hj"]
     other = bot.ask("Which papers are about watermarking?", history=first.turns())
-    assert other == bot.ask("Which papers are about watermarking?") or other.citations == bot.ask("Which papers are about watermarking?").citations
+    assert other.citations == bot.ask("Which papers are about watermarking?").citations
     assert "8yrdEj23Hj" not in {c.paper_id for c in other.citations}
 
 
@@ -135,7 +170,7 @@ def test_filters_limit_the_papers(bot: PaperBot) -> None:
     [
         "{braces} %s %(x)s ${y}",
         r"$\frac{1}{2}$ \textbf{",
-        "a\x00b\x07 pebble",
+        "a\x00b\x07 \x1b[31mpebble",
         "\ud800 surrogate",
         "Was ist das?",
         "这篇论文讲了什么?",

@@ -31,6 +31,7 @@ def test_ranking_measures_by_hand() -> None:
     # of a, b and c, one is among the first 2, where two fit
     assert recall_at(2, ranked, {"a", "b", "c"}) == 0.5
     assert recall_at(5, ranked, {"a", "b", "c"}) == pytest.approx(2 / 3)
+    assert recall_at(5, ["a"], ["a", "a"]) == 1.0
     assert (reciprocal_rank(ranked, {"a", "b"}), reciprocal_rank(ranked, {"z"})) == (0.5, 0.0)
 
 
@@ -46,8 +47,16 @@ def test_citation_measures_by_hand() -> None:
     [
         ("It gains 2.5× in speed.", ["2.5×"], True),
         ("a 3–5× gain", ["3-5×"], True),
-        ("a gain of 10 %", ["10%"], False),
-        ("a gain of 10 %", ["10%", "10 %"], True),
+        ("a gain of 10 %", ["10%"], True),
+        ("6.0×10⁴ tons", ["6.0×10^4"], True),
+        ("6.0×10⁴ tons", ["104"], False),
+        ("an error of $10^{-3}$", ["10^-3"], True),
+        ("5,000 models", ["5000"], True),
+        ("15x faster", ["5x"], False),
+        ("a new concept", ["once"], False),
+        ("an emulated transformer", ["emulat"], True),
+        ("It is O(n^5).", ["5"], False),
+        ("anything", [""], False),
         ("It took 15 runs.", ["5"], False),
         ("It took 5.2 runs.", ["5"], False),
         ("It took 5,000 runs.", ["5"], False),
@@ -73,10 +82,12 @@ def test_a_quote_is_exact_only_whole_and_in_place() -> None:
     assert quote_exactness([("We count", 0, 8), ("count 42", 3, 11)], abstract) == 1.0
     assert quote_exactness([("We count", 0, 8), ("count 43", 3, 11)], abstract) == 0.5
     assert quote_exactness([("We count", 1, 9)], abstract) == 0.0
+    assert quote_exactness([(".", -1, 20), (abstract, 0, 99)], abstract) == 0.0
 
 
 def test_percentile_is_nearest_rank() -> None:
     assert [percentile([4, 1, 3, 2], share) for share in (0.5, 0.95, 0.25)] == [2, 4, 1]
+    assert percentile(range(1, 101), 0.55) == 55
     assert percentile([], 0.5) == 0
 
 

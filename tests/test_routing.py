@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from qa_bot.answer import Turn
-from qa_bot.conversation import standalone_question
+from qa_bot.conversation import stand_alone_questions, standalone_question
 from qa_bot.routing import Routed, asks_count, name_candidates, route
 
 
@@ -31,6 +31,19 @@ from qa_bot.routing import Routed, asks_count, name_candidates, route
         ("Compare watermarking by rephrasing with IACW", Routed("comparison")),
         ("What happens compared with an ordinary LLM?", Routed("question")),
         ("What is PersistBench?", Routed("question")),
+        ("thanks for that, who wrote PersistBench?", Routed("metadata", ("authors",))),
+        ("thanks for the help", Routed("thanks")),
+        ("ok", Routed("thanks")),
+        ("How does the watermark identify the author of a text?", Routed("question")),
+        ("Which method made the authors of watermarks angry?", Routed("question")),
+        ("Where is the watermark presented in the image?", Routed("question")),
+        ("What year was the training data from in Hugging Carbon?", Routed("question")),
+        ("What is the full name of ECE?", Routed("question")),
+        ("What is the link to the EPSVec paper?", Routed("metadata", ("url",))),
+        ("How does contrastive learning help debias CLIP prompts?", Routed("question")),
+        ("What is the cost of each step in EPSVec?", Routed("question")),
+        ("Explain how flow matching works on manifold data", Routed("question")),
+        ("What works better than vector addition for steering?", Routed("question")),
     ],
 )
 def test_kinds_of_questions(question: str, expected: Routed) -> None:
@@ -43,7 +56,14 @@ def test_counts_are_recognised() -> None:
 
 
 def test_names_are_tried_longest_first_and_only_on_questions_of_authorship() -> None:
-    assert name_candidates("papers by Han Liu") == ["papers by Han Liu", "papers by Han", "by Han Liu", "papers by", "by Han", "Han Liu"]
+    assert name_candidates("by J. R. Smith's") == [
+        (0, 16, "by J. R. Smith"),
+        (0, 8, "by J. R."),
+        (3, 16, "J. R. Smith"),
+        (0, 5, "by J."),
+        (3, 8, "J. R."),
+        (6, 16, "R. Smith"),
+    ]
     assert name_candidates("What does Han Liu think?") == []
 
 
@@ -78,6 +98,20 @@ def test_a_follow_up_brings_the_question_it_leans_on(question: str) -> None:
 )
 def test_a_complete_question_is_left_alone(question: str) -> None:
     assert standalone_question(question, ASKED) == question
+
+
+def test_small_talk_in_between_is_passed_over() -> None:
+    history = (*ASKED, Turn("user", "thanks!"), Turn("assistant", "You're welcome."))
+    assert standalone_question("who wrote it?", history) == "What happens when L0 of a sparse autoencoder is too low? who wrote it?"
+
+
+def test_both_readings_are_kept_where_only_the_opener_points_back() -> None:
+    question = "So what is the carbon footprint of training?"
+    assert stand_alone_questions(question, ASKED) == (question, f"{ASKED[0].content} {question}")
+
+
+def test_long_turns_are_cut() -> None:
+    assert len(standalone_question("who wrote it?", (Turn("user", "pebble " * 100_000),))) == 500 + len(" who wrote it?")
 
 
 def test_a_chain_of_follow_ups_keeps_its_anchor() -> None:

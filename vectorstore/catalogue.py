@@ -13,7 +13,7 @@ from typing import Any
 from vectorstore.errors import IndexBusy, IndexDamaged, IndexFault
 from vectorstore.filters import Filters
 from vectorstore.papers import Paper
-from vectorstore.text import fold, search_text
+from vectorstore.text import fold, name_key, search_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS papers (
@@ -209,7 +209,7 @@ class Catalogue:
                 *(fold(paper.venue or ""), fold(paper.topic or "unknown"), paper.title, paper.abstract, paper.content_hash, passages),
             ),
         ).lastrowid
-        db.executemany("INSERT INTO authors VALUES (?, ?, ?)", [(row, name, fold(name)) for name in paper.authors])
+        db.executemany("INSERT INTO authors VALUES (?, ?, ?)", [(row, name, name_key(name)) for name in paper.authors])
         words = (search_text(paper.title), search_text(paper.abstract), search_text(", ".join(paper.authors)))
         db.execute("INSERT INTO words (rowid, title, abstract, authors) VALUES (?, ?, ?, ?)", (row, *words))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vectorstore.errors import FilterError
-from vectorstore.text import fold, storable
+from vectorstore.text import fold, name_key, storable
 
 FIELDS = ("year", "venue", "topic", "author", "id")
 
@@ -19,7 +19,7 @@ class Filters:
 
     ``years`` is an inclusive range. ``venue`` and ``author`` compare whole names, ``topic`` a topic or the area above it
     (``"Social Aspects"`` holds for ``"Social Aspects->Privacy"``, ``"unknown"`` for papers without topic); case and
-    accents don't count. ``ids`` lists paper ids.
+    accents don't count, nor dots and hyphens in a name. ``ids`` lists paper ids.
     """
 
     years: tuple[int, int] | None = None
@@ -71,7 +71,7 @@ class Filters:
             values += [key, len(key) + 2, key + "->"]
         if self.author:
             clauses.append("row IN (SELECT row FROM authors WHERE key = ?)")
-            values.append(fold(self.author))
+            values.append(name_key(self.author))
         if self.ids:
             clauses.append("id IN (SELECT value FROM json_each(?))")
             values.append(json.dumps(self.ids))

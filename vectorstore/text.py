@@ -120,6 +120,11 @@ def fold(text: str) -> str:
     return " ".join(plain.casefold().replace("ß", "ss").replace("ø", "o").replace("ł", "l").split())
 
 
+def name_key(name: str) -> str:
+    """``name`` for looking up a person: as :func:`fold`, and without dots, hyphens and apostrophes."""
+    return " ".join(re.sub(r"[.\-]", " ", fold(name).replace("'", "")).split())
+
+
 def storable(text: str) -> str:
     """``text`` without what UTF-8 and SQLite can't hold: lone surrogates, which are valid JSON escapes, become ``?``; NUL goes."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")

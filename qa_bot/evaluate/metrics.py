@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 
 from vectorstore.text import clean
 
-_MARKS = str.maketrans({**dict.fromkeys("‐‑‒–—―−", "-"), **dict.fromkeys("‘’‛′", "'"), **dict.fromkeys("“”„", '"')})
-_BARE_NUMBER = re.compile(r"[+-]?\d[\d.,]*\s*%?")
+_MARKS = str.maketrans({**dict.fromkeys("‐‑‒–—―−", "-"), **dict.fromkeys("‘’‛′", "'"), **dict.fromkeys("“”„", '"'), "⁄": "/"})
+_RAISED = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿⁱ]+")
 
 
 def hit_at(k: int, ranked: Sequence[str], relevant: Collection[str]) -> float:
@@ -19,8 +19,9 @@ def hit_at(k: int, ranked: Sequence[str], relevant: Collection[str]) -> float:
 
 
 def recall_at(k: int, ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Share of the relevant ids among the first ``k``, of those that fit: hits / min(k, relevant). 1 if none is relevant."""
-    return len(set(ranked[:k]) & set(relevant)) / min(k, len(relevant)) if relevant else 1.0
+    """Share of the relevant ids among the first ``k`` (1 or more), of those that fit: hits / min(k, relevant). 1 if none is relevant."""
+    wanted = set(relevant)
+    return len(set(ranked[:k]) & wanted) / min(k, len(wanted)) if wanted else 1.0
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
@@ -41,8 +42,9 @@ def citation_recall(cited: Collection[str], required: Collection[str]) -> float:
 def key_fact_recall(text: str, facts: Sequence[Sequence[str]]) -> float:
     """Share of the facts of which an acceptable form occurs in ``text``; 1 without facts.
 
-    Both sides are normalised: Unicode compatibility forms, dashes, quotes, LaTeX, white space, case. A bare number must be a
-    whole one: ``5`` occurs neither in ``15`` nor in ``5.2``.
+    Both sides are normalised: Unicode compatibility forms, dashes, quotes, LaTeX, white space, case, blanks before ``%`` and
+    commas in thousands. A form begins where a word or number begins, so ``once`` is not in ``concept`` nor ``5x`` in ``15x``; one
+    that ends in a digit ends where the number does, so ``5`` is in none of ``5.2``, ``5,000`` and ``5^2``. Words may go on.
     """
     if not facts:
         return 1.0
@@ -52,22 +54,27 @@ def key_fact_recall(text: str, facts: Sequence[Sequence[str]]) -> float:
 
 def quote_exactness(quotes: Sequence[tuple[str, int, int]], abstract: str) -> float:
     """Share of the quotes ``(text, start, end)`` that are exactly ``abstract[start:end]``; 1 without quotes."""
-    return sum(text == abstract[start:end] and bool(text) for text, start, end in quotes) / len(quotes) if quotes else 1.0
+    return sum(0 <= start < end <= len(abstract) and text == abstract[start:end] for text, start, end in quotes) / len(quotes) if quotes else 1.0
 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Nearest-rank percentile: the smallest value that at least ``share`` (0 to 1) of the values don't exceed; 0 without values."""
     ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+    return ordered[max(0, math.ceil(round(share * len(ordered), 9)) - 1)] if ordered else 0.0
 
 
 def normalised(text: str) -> str:
     """``text`` for comparing facts."""
-    plain = unicodedata.normalize("NFKC", clean(text)).translate(_MARKS).casefold()
+    raised = _RAISED.sub(lambda match: "^" + unicodedata.normalize("NFKC", match[0]), clean(text))
+    plain = unicodedata.normalize("NFKC", raised).translate(_MARKS).casefold()
+    plain = re.sub(r"\^[{(]([^{}()]*)[})]", r"^\1", plain)
+    plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", re.sub(r"(?<=\d)\s+%", "%", plain))
     return " ".join(plain.split())
 
 
 def _holds(text: str, form: str) -> bool:
-    if not _BARE_NUMBER.fullmatch(form):
-        return form in text
-    return re.search(rf"(?<![\w.]){re.escape(form)}(?!\w)(?![.,]\d)", text) is not None
+    if not form:
+        return False
+    start = r"(?<!\w)(?<!\d[.,])(?<!\^)(?<!\^-)" if form[0].isalnum() else ""
+    end = r"(?!\w)(?![.,]\d)(?!\^)" if form[-1].isdigit() else ""
+    return re.search(start + re.escape(form) + end, text) is not None

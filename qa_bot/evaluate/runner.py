@@ -99,7 +99,7 @@ def score(question: Question, answer: Answer, bot: PaperBot) -> dict[str, float]
     """The metrics that apply to one answer; the others are left out.
 
     Ranking and citation recall apply to answerable questions; citation precision wherever papers are cited; key facts to
-    answerable questions that list some (a refusal holds none); quotes wherever there are some; ``refusal_recall`` to
+    answerable questions that list some (looked for in the sentences, not in the titles cited; a refusal holds none); quotes wherever there are some; ``refusal_recall`` to
     unanswerable questions, ``needless_refusals`` (smaller is better) to answerable ones.
     """
     ranked = [hit.paper_id for hit in answer.retrieved]
@@ -113,7 +113,7 @@ def score(question: Question, answer: Answer, bot: PaperBot) -> dict[str, float]
         scores["citation_recall"] = metrics.citation_recall(cited, question.papers)
         scores["needless_refusals"] = float(answer.abstained)
         if question.key_facts:
-            scores["key_fact_recall"] = 0.0 if answer.abstained else metrics.key_fact_recall(answer.text, question.key_facts)
+            scores["key_fact_recall"] = metrics.key_fact_recall(" ".join(sentence.text for sentence in answer.sentences), question.key_facts)
     else:
         scores["refusal_recall"] = float(answer.abstained)
     if cited:
