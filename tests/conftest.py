@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_socket import disable_socket, socket_allow_hosts
+from pytest_socket import socket_allow_hosts
 
 from qa_bot.bot import PaperBot
 from qa_bot.quiet import silence
@@ -22,7 +22,6 @@ silence()
 @pytest.fixture(autouse=True)
 def _sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No network but loopback, no settings and no data folder of whoever runs the tests."""
-    disable_socket(allow_unix_socket=True)
     socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
     import os
 
