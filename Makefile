@@ -33,7 +33,7 @@ bench: $(STAMP)
 # New versions on purpose: resolve afresh (torch stays), then run the tests and commit the file.
 constraints:
 	$(PYTHON) -m venv .venv-resolve
-	.venv-resolve/bin/python -m pip install --quiet 'torch==2.13.0' '.[dev]'
+	.venv-resolve/bin/python -m pip install --quiet 'torch==2.13.0' '.[openai,anthropic,google,ollama,mcp,dev]'
 	.venv-resolve/bin/python -m pip freeze --exclude qa-bot | sed -E 's/\+cpu$$//' > constraints.txt
 	rm -r .venv-resolve
 

@@ -76,7 +76,10 @@ def _peak() -> int:
 
 def _in_fresh_process(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
+        result = pool.apply(function, arguments)
+        pool.close()  # leaving the block at once would end the process in the middle of its own clean-up
+        pool.join()
+    return result
 
 
 def main() -> None:
