@@ -15,6 +15,7 @@ from vectorstore.text import search_text
 _OVERLAP_WEIGHT = 0.5
 _NUMBER_BONUS = 0.2
 _LINK_BONUS = 1.0
+_LINK_UNASKED = 0.3
 _METHOD_BONUS = 0.1
 
 _ASKS_NUMBER = re.compile(
@@ -27,6 +28,10 @@ _ASKS_METHOD = re.compile(
 )
 _NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen|hundred|thousand|million|half|twice|double)\b", re.I)
 _LINK = re.compile(r"https?://|www\.|\.github\.io|github\.com", re.I)
+_ONLY_LINK = re.compile(
+    r"^.{0,120}\b(?:code|data|dataset|model|page|repository|website|demo|weights)\b.{0,60}\b(?:available|found|at|released|is)\b.{0,80}(?:https?://|\.github\.io|github\.com)",
+    re.I,
+)
 _METHOD = re.compile(
     r"\b(?:we (?:propose|introduce|present|develop|design|show how|combine|use|train)|our (?:method|approach|framework)|consists? of|leverag\w+|first\b.{0,80}\bthen)\b",
     re.I,
@@ -69,7 +74,8 @@ def sentence_scores(question: str, hit: Hit, terms: Sequence[Term]) -> list[floa
     """How well each sentence of the paper answers the question, in the paper's order; comparable within one question.
 
     Cosine similarity, plus the share of the question's idf-weighted words that the sentence holds (words of the title
-    don't count: every sentence is about them), plus a bonus for a figure, link or method where one is asked for.
+    don't count: every sentence is about them), plus a bonus for a figure, link or method where one is asked for, less
+    something for "Code is available at …" where it isn't.
     """
     in_title = stems(hit.paper.title)
     wanted = {stem: term.idf for term in terms for stem in stems(term.word) if stem not in in_title}
@@ -79,6 +85,8 @@ def sentence_scores(question: str, hit: Hit, terms: Sequence[Term]) -> list[floa
     for passage, similarity in hit.passages:
         held = sum(wanted[stem] for stem in stems(passage.text) & wanted.keys())
         bonus = sum(bonus for pattern, bonus in asks if pattern.search(passage.text))
+        if _ONLY_LINK.search(passage.text) and not _ASKS_LINK.search(question):
+            bonus -= _LINK_UNASKED
         scores.append(similarity + (_OVERLAP_WEIGHT * held / mass if mass else 0.0) + bonus)
     return scores
 

@@ -57,8 +57,14 @@ def by_authors(index: PaperIndex, names: Sequence[str], filters: Filters) -> Com
         listed = "" if count == len(papers) else f", the first {len(papers)} by title follow"
         total = f"{count} {'paper lists' if count == 1 else 'papers list'} {spelling} as an author{listed}."
         sentences.append(Sentence(total, tuple(cited[paper.id].number for paper in papers), "checked"))
-        sentences += [Sentence(_authors(paper), (cited[paper.id].number,), "checked") for paper in papers]
+        sentences += [Sentence(_entry(paper), (cited[paper.id].number,), "checked") for paper in papers]
     return tuple(sentences), tuple(cited.values())
+
+
+def _entry(paper: Paper) -> str:
+    place = paper.venue or (str(paper.year) if paper.year else "")
+    names = list(paper.authors) if len(paper.authors) <= 3 else [paper.authors[0], f"{len(paper.authors) - 1} others"]
+    return f"“{paper.title}”{f' ({place})' if place else ''}, by {' and '.join([', '.join(names[:-1])] * (len(names) > 1) + names[-1:])}."
 
 
 def _authors(paper: Paper) -> str:
