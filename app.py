@@ -42,7 +42,7 @@ class Loading:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._bot: PaperBot | None = None
-        self._state = "Loading the language model for search …"
+        self._state = "Loading the search model …"
         self._ended = threading.Event()
 
     def start(self) -> None:
