@@ -162,6 +162,10 @@ class PaperBot:
             reply = prompts.fill(routed.route, count=f"{count:,}") if count or routed.route != "greeting" else prompts.text("empty")
             yield reply
             return Answer(question, question, routed.route, reply, abstained=False, confidence=1.0, timings_ms=_timings(started))
+        if records.is_about_total(question):
+            return (
+                yield from _write(Answer(question, question, "metadata", "", abstained=False, confidence=1.0), *records.total(self.index, filters), started)
+            )
         named = records.authors_named(self.index, question)
         if records.is_about_authorship(question, named) and not filters.author:
             sentences, citations = records.by_authors(self.index, [name for _, _, name in named], filters)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qa_bot.answer import Citation, Sentence, citation
-from qa_bot.routing import Field, name_candidates
+from qa_bot.routing import Field, asks_count, name_candidates
 from vectorstore import Filters, Paper, PaperIndex
 from vectorstore.search import STOP_WORDS
 from vectorstore.text import name_key
@@ -17,6 +17,8 @@ _AUTHORSHIP = frozenset(
     """all also among any appear appears article articles author authored authors book books coauthor coauthored co collection conference count index include included including involve involving list listed lists name named number
     publication publications publish published research researcher together writer writes writing written wrote""".split()
 )
+
+_PLACE = frozenset("bundled catalogue corpus database exist hold indexed loaded many overall total totally altogether available".split())
 
 Composed = tuple[tuple[Sentence, ...], tuple[Citation, ...]]
 
@@ -42,6 +44,19 @@ def is_about_authorship(question: str, named: Sequence[tuple[int, int, str]]) ->
         question = question[:start] + " " + question[end:]
     words = re.findall(r"[^\W_]+", question.lower())
     return bool(named) and not [word for word in words if word not in STOP_WORDS and word not in _AUTHORSHIP]
+
+
+def is_about_total(question: str) -> bool:
+    """Whether the question asks for the number of papers and names no subject, as "How many papers are there?"."""
+    words = re.findall(r"[^\W_]+", question.lower())
+    return asks_count(question) and not [word for word in words if word not in STOP_WORDS and word not in _AUTHORSHIP and word not in _PLACE]
+
+
+def total(index: PaperIndex, filters: Filters) -> Composed:
+    """The number of papers, of those that the filters leave if there are any."""
+    count = index.count(filters)
+    noun = "paper" if count == 1 else "papers"
+    return (Sentence(f"{count:,} {noun} match the filters." if filters else f"The index holds {count:,} {noun}.", (), "checked"),), ()
 
 
 def by_authors(index: PaperIndex, names: Sequence[str], filters: Filters) -> Composed:

@@ -126,6 +126,12 @@ def test_copies_of_a_paper_are_cited_once(tmp_path: Path, embedder: Embedder) ->
     assert [c.title for c in answer.citations].count("Counting Pebbles") == 1
 
 
+@pytest.mark.parametrize("question", ["How many papers are there?", "how many papers do you have in the collection"])
+def test_the_number_of_papers_is_exact(bot: PaperBot, question: str) -> None:
+    assert bot.ask(question).text == "The index holds 38 papers."
+    assert bot.ask(question, filters=Filters(topic="Social Aspects->Privacy")).text == "3 papers match the filters."
+
+
 def test_a_count_by_subject_says_that_it_is_none(bot: PaperBot) -> None:
     assert bot.ask("How many papers are about watermarking?").text.startswith("These are the closest papers, not a count")
 

@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(
     if in into is it its itself just know let like list many may me might more most much must my name no nor not of off on once one only or other our
     out over own paper papers please propose proposed really s same say says see she should show shows so some such t tell than that the their them
     then there these they thing things this those through to too under until up upon us use used uses using very was way we were what whats when where
-    whether which while who whom whose why will with work works would write you your""".split()
+    whether which while who whom whose why will with work works would write you your briefly describe discuss discussed explain mention mentioned mentions summarise summarize summary""".split()
 )
 
 
