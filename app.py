@@ -136,7 +136,9 @@ def serve(settings: Settings, *, block: bool = True) -> gr.Blocks:
             server_name=settings.host, server_port=settings.port or None, css=page.STYLE, ssr_mode=False, share=False, quiet=True, prevent_thread_lock=True
         )
     except OSError as error:
-        raise SettingsError(f"can't listen on {settings.host} port {settings.port} ({error}); choose another with --port or QA_BOT_PORT") from None
+        raise SettingsError(
+            f"can't listen on {settings.host} port {settings.port}, it is taken or no address of this machine; choose another with --port or QA_BOT_PORT"
+        ) from error
     print(f"Chat at {demo.local_url} (stop with Ctrl-C)", flush=True)
     loading.start()
     if block:
