@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: install run test lint eval bench constraints clean
+.PHONY: install run test lint eval quality baseline bench constraints clean
 
 install: $(STAMP)
 
@@ -26,6 +26,18 @@ lint: $(STAMP)
 
 eval: $(STAMP)
 	$(BIN)/qa-bot eval
+
+# Fails if the bundled questions are answered worse than in the stored runs; `make baseline` stores new ones, on purpose.
+QUALITY := --baseline .ci/quality/seeds-dev.json --fail-under quote_exactness=1 --fail-under support_rate=1
+EXTRA := --baseline .ci/quality/seeds-dev-extra.json --baselines none --suites none
+
+quality: $(STAMP)
+	$(BIN)/qa-bot eval seeds-dev $(QUALITY)
+	$(BIN)/qa-bot eval seeds-dev-extra $(EXTRA)
+
+baseline: $(STAMP)
+	$(BIN)/qa-bot eval seeds-dev --update-baseline $(QUALITY)
+	$(BIN)/qa-bot eval seeds-dev-extra --update-baseline $(EXTRA)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench.py

@@ -71,7 +71,8 @@ class Answer:
     """Answer to one question.
 
     ``standalone_question`` is what was searched, ``confidence`` the estimated probability (0 to 1) that the papers
-    answer it, ``abstained`` whether the bot declined for that reason; times are in milliseconds.
+    answer it, ``abstained`` whether the bot declined for that reason; times are in milliseconds; ``usage`` counts a language
+    model's ``input_tokens`` and ``output_tokens``, and is empty without one.
     """
 
     question: str
@@ -85,6 +86,7 @@ class Answer:
     retrieved: tuple[Retrieved, ...] = ()
     engine: str = "extractive"
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values, the stable contract of ``qa-bot ask --json``."""

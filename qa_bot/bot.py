@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import prompts
 from qa_bot import extractive, records
@@ -65,6 +65,9 @@ class AnswerStream:
 class PaperBot:
     """Answers questions from an index of papers. Holds no conversation: history comes in with each question."""
 
+    engine = "extractive"
+    """How answers are made."""
+
     def __init__(self, index: PaperIndex, *, min_confidence: float | None = None, max_sentences: int = 4, confidence: Confidence | None = None) -> None:
         """A bot over an open index.
 
@@ -76,7 +79,7 @@ class PaperBot:
         """
         self.index = index
         self._confidence = confidence or fitted()
-        self._threshold = self._confidence.threshold if min_confidence is None else min_confidence
+        self.min_confidence = self._confidence.threshold if min_confidence is None else min_confidence
         self._max_sentences = max_sentences
 
     @classmethod
@@ -90,6 +93,7 @@ class PaperBot:
             StoreError: the index can't serve; the message says what to run.
         """
         settings = settings or load_settings()
+        confidence = fitted(settings.learned)
         folder = Path(index).expanduser() if index is not None else settings.index.expanduser()
         embedder = Embedder(settings.embedding_model)
         try:
@@ -98,7 +102,12 @@ class PaperBot:
             with resources.as_file(resources.files("vectorstore.corpora").joinpath("icml2026.jsonl")) as bundled:
                 opened = PaperIndex.create(folder, load_papers(bundled).papers, embedder, progress=progress)
         opened.repair(progress=progress)
-        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences)
+        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences, confidence=confidence)
+
+    def over(self, index: PaperIndex, *, min_confidence: float | None = None) -> Self:
+        """The same bot over another index, or with another threshold: 0 answers whatever has a hit, None keeps this bot's."""
+        threshold = self.min_confidence if min_confidence is None else min_confidence
+        return type(self)(index, min_confidence=threshold, max_sentences=self._max_sentences, confidence=self._confidence)
 
     def close(self) -> None:
         """Release the index."""
@@ -178,7 +187,7 @@ class PaperBot:
         searched = time.perf_counter()
         retrieved = tuple(Retrieved(hit.paper.id, hit.paper.title, round(hit.score, 4)) for hit in found.hits)
         draft = Answer(question, standalone, routed.route, "", False, round(confidence, 4), retrieved=retrieved)
-        if confidence < self._threshold or not found.hits:
+        if confidence < self.min_confidence or not found.hits:
             text = self._refusal(found.hits, filters)
             yield text
             return replace(draft, text=text, abstained=True, timings_ms=_timings(started, searched))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_bot import cli_evaluation
 from qa_bot.quiet import silence
 
 if TYPE_CHECKING:
@@ -164,47 +165,6 @@ def rebuild(index: IndexOption = None) -> None:
         print(f"rebuilt with {opened.count():,} papers")
 
 
-@app.command("eval")
-def evaluate_answers(
-    questions: Annotated[Path | None, typer.Argument(metavar="QUESTIONS.jsonl", help="[default: the bundled set]")] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Write the report with every question to OUT; - for standard output.")] = None,
-    index: IndexOption = None,
-) -> None:
-    """Score the answers against test questions: retrieval, citations, key facts, refusals, latency."""
-    from qa_bot.bot import PaperBot
-    from qa_bot.errors import QuestionSetError
-    from qa_bot.evaluate import bundled_questions, evaluate, load_questions
-    from qa_bot.terminal import progress, say, show_report
-
-    asked = bundled_questions() if questions is None else load_questions(questions)
-    with progress("Building the index") as update:
-        bot = PaperBot.open(index, settings=_settings(), progress=update)
-    gold = {paper for question in asked for paper in question.papers}
-    if missing := gold - bot.index.get(sorted(gold)).keys():
-        if missing == gold:
-            raise QuestionSetError(f"none of the {len(gold)} gold papers is in the index {bot.index.folder}; the set belongs to another index")
-        say(f"qa-bot: {len(missing)} of {len(gold)} gold papers are not in the index; questions on them can't be answered")
-    done = 0
-
-    with progress("Asking", "questions") as update:
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            update(done, len(asked))
-
-        report = evaluate(bot, asked, progress=count)
-    if json_out is not None and str(json_out) == "-":
-        _print_json(report.to_dict())
-        return
-    if json_out is not None:
-        try:
-            json_out.write_text(json.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n", "utf-8")
-        except OSError as error:
-            raise QuestionSetError(f"{json_out}: the report can't be written ({error.strerror})") from None
-    show_report(report)
-
-
 def _settings() -> Settings:
     from qa_bot.settings import load_settings
 
@@ -224,6 +184,9 @@ def _open(index: Path | None) -> PaperIndex:
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+app.add_typer(cli_evaluation.app)
 
 
 def main(arguments: list[str] | None = None) -> None:

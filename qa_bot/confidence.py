@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 
+from qa_bot.errors import SettingsError
 from vectorstore import Found
 
 FEATURES = ("score", "dense", "keyword", "gap", "size")
 PARAMETERS = "confidence.json"
+EXAMPLES = "confidence-examples.jsonl"
+"""What the parameters were fitted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,18 @@ def signals(found: Found) -> dict[str, float]:
     }
 
 
-@lru_cache(maxsize=1)
-def fitted() -> Confidence:
-    """The parameters that ship with the program; the file says how they were fitted."""
-    text = resources.files("qa_bot.learned").joinpath(PARAMETERS).read_text("utf-8")
-    parameters = json.loads(text)
-    return Confidence(parameters["intercept"], parameters["weights"], parameters["threshold"])
+@lru_cache(maxsize=4)
+def fitted(folder: Path | None = None) -> Confidence:
+    """The parameters in ``folder``, or those that ship with the program; the file says how they were fitted.
+
+    Raises:
+        SettingsError: no such file, or not one of parameters.
+    """
+    file = resources.files("qa_bot.learned").joinpath(PARAMETERS) if folder is None else folder.expanduser() / PARAMETERS
+    try:
+        parameters = json.loads(file.read_text("utf-8"))
+        weights = {name: float(parameters["weights"][name]) for name in FEATURES}
+        return Confidence(float(parameters["intercept"]), weights, float(parameters["threshold"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        raise SettingsError(f"QA_BOT_LEARNED={folder}: {PARAMETERS} can't be read ({reason}); make it with: qa-bot fit --out {folder}") from None

@@ -4,6 +4,7 @@ QABotError
 ├── QuestionError       a question that can't be searched, such as one of 50,000 characters
 ├── SettingsError       a QA_BOT_* variable with an impossible value
 ├── QuestionSetError    a file of test questions can't be used
+├── EvaluationError     an evaluation can't run, or its report can't be read or written
 └── AnswerNotReady      ``AnswerStream.answer`` was read before the stream ended
 """
 
@@ -33,6 +34,10 @@ class SettingsError(QABotError):
 
 class QuestionSetError(QABotError):
     """A file of test questions can't be used."""
+
+
+class EvaluationError(QABotError):
+    """An evaluation can't run, or its report can't be read or written."""
 
 
 class AnswerNotReady(QABotError, RuntimeError):

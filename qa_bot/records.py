@@ -78,8 +78,9 @@ def by_authors(index: PaperIndex, names: Sequence[str], filters: Filters) -> Com
 
 def _entry(paper: Paper) -> str:
     place = paper.venue or (str(paper.year) if paper.year else "")
-    names = list(paper.authors) if len(paper.authors) <= 3 else [paper.authors[0], f"{len(paper.authors) - 1} others"]
-    return f"“{paper.title}”{f' ({place})' if place else ''}, by {' and '.join([', '.join(names[:-1])] * (len(names) > 1) + names[-1:])}."
+    names = paper.authors
+    written = f"{names[0]} et al." if len(names) > 3 else f"{' and '.join([', '.join(names[:-1])] * (len(names) > 1) + list(names[-1:]))}."
+    return f"“{paper.title}”{f' ({place})' if place else ''}, by {written}"
 
 
 def _authors(paper: Paper) -> str:

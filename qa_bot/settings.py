@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from platformdirs import user_data_path
+from platformdirs import user_cache_path, user_data_path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -25,6 +25,10 @@ class Settings(BaseSettings):
     """Refuse below this confidence; None takes the fitted threshold."""
     max_sentences: Annotated[int, Field(ge=1, le=20)] = 4
     """Most sentences quoted in an answer."""
+    learned: Path | None = None
+    """Folder of parameters that ``qa-bot fit`` wrote; None takes those that ship with the program."""
+    cache: Path = Field(default_factory=lambda: user_cache_path("qa-bot", appauthor=False))
+    """Folder for what can be computed again, such as the vectors of the evaluation's baselines."""
     host: str = "127.0.0.1"
     """Address that the web chat listens on."""
     port: Annotated[int, Field(ge=0, le=65535)] = 7860

@@ -13,10 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from qa_bot.answer import Answer
-    from qa_bot.evaluate import Report
     from vectorstore import Paper, Status
 
 out = Console(soft_wrap=True, highlight=False)
@@ -68,26 +67,6 @@ def show_status(status: Status) -> None:
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
     out.print(table)
-
-
-def show_report(report: Report) -> None:
-    """The metrics of an evaluation, over all questions and by type."""
-    cuts: dict[str, Mapping[str, tuple[float, int]]] = {"all": report.metrics, **report.slices, **report.by_type}
-    counts = {"all": len(report.scored), "single-paper": sum(len(e.question.papers) == 1 for e in report.scored)}
-    from qa_bot.evaluate.runner import METRICS
-
-    table = Table(title=f"{len(report.scored)} questions, {report.index['papers']:,} papers, engine {report.engine}")
-    table.add_column("questions")
-    table.add_column("n", justify="right")
-    for metric in METRICS:
-        table.add_column(metric.replace("_", " "), justify="right", min_width=5)
-    for cut, values in cuts.items():
-        n = counts.get(cut, sum(entry.question.type == cut for entry in report.scored))
-        table.add_row(cut, str(n), *(f"{values[name][0]:.3f}" if name in values else "" for name in METRICS), style="bold" if cut == "all" else None)
-    # a pipe or log has no width of its own; the table must not be cut to 80 columns there
-    (out if out.is_terminal else Console(width=140, highlight=False)).print(table)
-    latency = report.to_dict()["latency_ms"]
-    out.print(f"latency p50 {latency['p50']:.0f} ms, p95 {latency['p95']:.0f} ms")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import Any
 
 from qa_bot.bot import PaperBot
 from qa_bot.evaluate import bundled_questions, evaluate, load_questions
-from qa_bot.evaluate.metrics import percentile
+from qa_bot.evaluate.statistics import percentile
 from qa_bot.quiet import silence
 from vectorstore import Embedder, PaperIndex, load_papers
 
@@ -53,7 +53,7 @@ def ask_questions(folder: Path, questions: Path | None) -> dict[str, Any]:
     bot.warm()
     ready = time.perf_counter()
     asked = load_questions(questions) if questions else bundled_questions()
-    report = evaluate(bot, asked)
+    report = evaluate(bot, asked, baselines=(), suites=())
     milliseconds = [entry.seconds * 1000 for entry in report.scored]
     again = time.perf_counter()
     with PaperIndex(folder, bot.index.embedder) as index:
@@ -65,8 +65,8 @@ def ask_questions(folder: Path, questions: Path | None) -> dict[str, Any]:
         "ask_ms": {name: round(percentile(milliseconds, share), 1) for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))},
         "add_unchanged_s": round(time.perf_counter() - again, 2),
         "peak_memory_mb": _peak(),
-        "metrics": {name: round(value, 4) for name, (value, _) in report.metrics.items()},
-        "single_paper": {name: round(value, 4) for name, (value, _) in report.slices["single-paper"].items()},
+        "metrics": {name: round(found.value, 4) for name, found in report.metrics.items()},
+        "single_paper": {name: round(found.value, 4) for name, found in report.slices["single-paper"].items()},
     }
 
 

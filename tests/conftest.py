@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ import pytest
 from pytest_socket import socket_allow_hosts
 
 from qa_bot.bot import PaperBot
+from qa_bot.cli import main
 from qa_bot.quiet import silence
 from vectorstore import Embedder, PaperIndex, load_papers
 from vectorstore.papers import Paper, paper_from_record
 
 silence()
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +32,7 @@ def _sealed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith("QA_BOT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +63,27 @@ def index(index_folder: Path, embedder: Embedder) -> Iterator[PaperIndex]:
 @pytest.fixture(scope="session")
 def bot(index: PaperIndex) -> PaperBot:
     return PaperBot(index)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command in this process: exit code, standard output, standard error."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(list(arguments))
+        captured = capsys.readouterr()
+        return int(caught.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, index_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the bundled index, set as the default."""
+    copy = Path(shutil.copytree(index_folder, tmp_path / "copy"))
+    monkeypatch.setenv("QA_BOT_INDEX", str(copy))
+    return copy
 
 
 def record(paper_id: str = "p1", **fields: Any) -> dict[str, Any]:

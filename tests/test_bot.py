@@ -35,7 +35,7 @@ def test_the_json_contract_has_exactly_these_keys(bot: PaperBot) -> None:
     value = json.loads(json.dumps(bot.ask("What is PersistBench?").to_dict()))
     assert list(value) == [
         *("question", "standalone_question", "route", "text", "abstained", "confidence"),
-        *("sentences", "citations", "retrieved", "engine", "timings_ms"),
+        *("sentences", "citations", "retrieved", "engine", "timings_ms", "usage"),
     ]
     assert [set(value[name][0]) for name in ("sentences", "citations", "retrieved")] == [
         {"text", "citations", "support"},

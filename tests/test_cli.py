@@ -1,46 +1,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import record, write_jsonl
-
-from qa_bot.cli import main
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command in this process: exit code, standard output, standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return int(caught.value.code or 0), captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def folder(tmp_path: Path, index_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the bundled index, set as the default."""
-    copy = Path(shutil.copytree(index_folder, tmp_path / "copy"))
-    monkeypatch.setenv("QA_BOT_INDEX", str(copy))
-    return copy
+from conftest import Run, record, write_jsonl
 
 
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys\ntry:\n from qa_bot.cli import main; main(['--help'])\nfinally:\n print(sorted({'torch', 'chromadb', 'gradio', 'langchain_core', 'numpy', 'sentence_transformers'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    for command in ("ask", "chat", "add", "remove", "list", "status", "rebuild", "eval"):
+    for command in ("ask", "chat", "add", "remove", "list", "status", "rebuild", "eval", "questions", "fit"):
         assert f"  {command} " in done.stdout
 
 
@@ -148,17 +121,6 @@ def test_rebuild_keeps_the_papers(run: Run, folder: Path) -> None:
     assert run("status")[0] == 1
     assert run("rebuild")[:2] == (0, "rebuilt with 38 papers\n")
     assert run("status")[0] == 0
-
-
-def test_eval_prints_a_table_and_writes_json(run: Run, folder: Path, tmp_path: Path) -> None:
-    asked = {"id": "q", "question": "What is PersistBench?", "type": "fact", "papers": ["Z7Rhzk13NT"]}
-    questions = write_jsonl(tmp_path / "q.jsonl", [asked])
-    code, out, _ = run("eval", str(questions), "--json", str(tmp_path / "out.json"))
-    assert (code, "latency p50" in out) == (0, True)
-    assert json.loads((tmp_path / "out.json").read_text())["metrics"]["hit@1"] == {"value": 1.0, "n": 1}
-    foreign = write_jsonl(tmp_path / "foreign.jsonl", [asked | {"papers": ["elsewhere"]}])
-    code, _, err = run("eval", str(foreign))
-    assert (code, "none of the 1 gold papers is in the index" in err) == (1, True)
 
 
 def test_the_first_ask_builds_the_index_and_says_so(tmp_path: Path) -> None:

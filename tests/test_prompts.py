@@ -8,6 +8,7 @@ import prompts
 
 PLACEHOLDERS = {
     "answer": set(),
+    "baseline": set(),
     "blank": set(),
     "closest": {"titles"},
     "empty": set(),

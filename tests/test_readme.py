@@ -18,8 +18,9 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) 
 
 
 @pytest.fixture(autouse=True)
-def _default_index(index_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _default_index(index_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("QA_BOT_INDEX", str(index_folder))
+    monkeypatch.chdir(tmp_path)
     qa_bot.bot._default_bot.cache_clear()
     yield
     qa_bot.bot._default_bot.cache_clear()

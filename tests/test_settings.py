@@ -15,6 +15,8 @@ def test_defaults_need_no_environment(tmp_path: Path) -> None:
         "embedding_model": "all-MiniLM-L6-v2",
         "min_confidence": None,
         "max_sentences": 4,
+        "learned": None,
+        "cache": tmp_path / "cache" / "qa-bot",
         "host": "127.0.0.1",
         "port": 7860,
     }

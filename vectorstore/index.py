@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
 
 from vectorstore.catalogue import Catalogue
 from vectorstore.embedding import Embedder
@@ -17,10 +16,10 @@ from vectorstore.filters import Filters
 from vectorstore.manifest import NAME, Manifest
 from vectorstore.papers import Paper
 from vectorstore.retrieval import hybrid_search
-from vectorstore.search import Found, Term, inverse_document_frequency, question_terms
+from vectorstore.search import KEYWORD_PAPERS, Found, Term, inverse_document_frequency, keyword_share, question_terms
 from vectorstore.text import storable
 from vectorstore.vectors import Vectors
-from vectorstore.writing import CATALOGUE, CHROMA, Progress, build, finish, is_ours, stores, writer_lock
+from vectorstore.writing import CATALOGUE, CHROMA, Progress, build, explain_absence, finish, is_ours, stores, writer_lock
 
 _ATTEMPTS = 4
 
@@ -198,6 +197,15 @@ class PaperIndex:
             time.sleep(0.1 * attempt)
         raise AssertionError("unreachable")
 
+    def keyword_search(self, question: str, *, k: int = 10) -> list[tuple[Paper, float]]:
+        """The ``k`` papers (at most 50) that match the question's words best, by BM25 alone, with its share of what could be reached, 0 to 1."""
+        with self._lock:
+            catalogue, _ = self._current()
+            terms = self._terms(question_terms(storable(question)), catalogue)
+            found = sorted(catalogue.keyword_search([term.word for term in terms], KEYWORD_PAPERS), key=lambda entry: (-entry[1], entry[0]))[:k]
+            papers = catalogue.get([paper_id for paper_id, _ in found], searchable=True)
+        return [(papers[paper_id], keyword_share(bm25, terms)) for paper_id, bm25 in found if paper_id in papers]
+
     def status(self) -> Status:
         """Check every paper and vector, which takes seconds on thousands of papers."""
         with self._lock:
@@ -283,18 +291,3 @@ def _stamp(folder: Path) -> tuple[int, int]:
 def _fresh(paper: Paper) -> Paper:
     # without the cached readable text, which another text version may have made
     return Paper(paper.id, paper.raw_title, paper.raw_abstract, paper.authors, paper.year, paper.venue, paper.topic, paper.url)
-
-
-def explain_absence(folder: Path) -> NoReturn:
-    """Say why there is no index to open in ``folder``.
-
-    Raises:
-        IndexMissing: nothing there.
-        IndexDamaged: something else is there, or the manifest is missing.
-    """
-    if folder.is_dir() and stores(folder):
-        raise IndexDamaged(f"{folder / NAME} is missing; run: qa-bot rebuild")
-    if not folder.exists() or (folder.is_dir() and is_ours(folder)):
-        raise IndexMissing(f"there is no index in {folder}; make one with: qa-bot add FILE")
-    kind = "a folder of other files" if folder.is_dir() else "a file"
-    raise IndexDamaged(f"{folder} is not an index but {kind}; set QA_BOT_INDEX to an index, or to a folder that doesn't exist yet")

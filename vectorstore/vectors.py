@@ -88,6 +88,14 @@ class Vectors:
                 raise IndexDamaged(f"the vectors in {self.folder} can't be used ({_first_line(error)}); run: qa-bot rebuild") from error
 
 
+def memory_client() -> Any:
+    """A Chroma client without a folder; it forgets all when the process ends. Collections are shared by all such clients."""
+    import chromadb
+    from chromadb.config import Settings
+
+    return chromadb.EphemeralClient(settings=Settings(anonymized_telemetry=False))
+
+
 def _open(folder: Path) -> tuple[Any, Any]:
     import chromadb
     from chromadb.config import Settings

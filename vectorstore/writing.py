@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from filelock import FileLock, Timeout
 
 from vectorstore.catalogue import Catalogue
 from vectorstore.embedding import Embedder, passage_text
-from vectorstore.errors import IndexBusy, IndexDamaged, IndexFault
+from vectorstore.errors import IndexBusy, IndexDamaged, IndexFault, IndexMissing
 from vectorstore.manifest import NAME, Manifest
 from vectorstore.papers import Paper
 from vectorstore.vectors import Vectors
@@ -119,3 +120,18 @@ def finish(manifest: Manifest, catalogue: Catalogue, vectors: Vectors, embedder:
     if expected != found:
         raise IndexDamaged(f"the catalogue expects {expected} passages, the vectors are {found}; run: qa-bot rebuild")
     return replace(manifest, papers=catalogue.count(), passages=expected, generation=generation)
+
+
+def explain_absence(folder: Path) -> NoReturn:
+    """Say why there is no index to open in ``folder``.
+
+    Raises:
+        IndexMissing: nothing there.
+        IndexDamaged: something else is there, or the manifest is missing.
+    """
+    if folder.is_dir() and stores(folder):
+        raise IndexDamaged(f"{folder / NAME} is missing; run: qa-bot rebuild")
+    if not folder.exists() or (folder.is_dir() and is_ours(folder)):
+        raise IndexMissing(f"there is no index in {folder}; make one with: qa-bot add FILE")
+    kind = "a folder of other files" if folder.is_dir() else "a file"
+    raise IndexDamaged(f"{folder} is not an index but {kind}; set QA_BOT_INDEX to an index, or to a folder that doesn't exist yet")

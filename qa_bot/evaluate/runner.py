@@ -1,155 +1,144 @@
-"""Asks the bot every question of a set and scores the answers."""
+"""Asks an engine, the baselines and the stress suites, and scores what they answer."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from qa_bot.answer import Answer
-from qa_bot.bot import PaperBot
-from qa_bot.evaluate import metrics
-from qa_bot.evaluate.questions import Question
+from qa_bot.answer import Turn, as_turns
+from qa_bot.errors import QuestionSetError
+from qa_bot.evaluate.baselines import BASELINES, baseline
+from qa_bot.evaluate.engines import Adjustable, Engine
+from qa_bot.evaluate.journal import Asked, Journal
+from qa_bot.evaluate.questions import Question, QuestionSet
+from qa_bot.evaluate.report import Report, Run, Scored, Trial
+from qa_bot.evaluate.scoring import failure, faults, score
+from qa_bot.evaluate.suites import SUITES, Bench, trials
+from vectorstore import Paper, PaperIndex
 
-Value = tuple[float, int]
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, and how many steps of it are done and to do."""
 
-METRICS = (
-    "hit@1",
-    "recall@5",
-    "mrr",
-    "citation_precision",
-    "citation_recall",
-    "key_fact_recall",
-    "quote_exactness",
-    "refusal_recall",
-    "needless_refusals",
-)
+Request = tuple[str, Sequence[Turn]]
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One question with its answer, the scores that apply to it, and the seconds it took."""
+def evaluate(
+    bot: Engine,
+    questions: Iterable[Question],
+    *,
+    baselines: Sequence[str] = BASELINES,
+    suites: Sequence[str] = SUITES,
+    seed: int = 0,
+    jobs: int = 1,
+    journal: Path | None = None,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Ask and score every question; the same but for times, given the same engine, index, questions and seed.
 
-    question: Question
-    answer: Answer
-    scores: Mapping[str, float]
-    seconds: float
+    Args:
+        bot: the engine; any object with ``engine``, ``index``, ``ask`` and ``warm``. It is warmed first, so latencies are warm.
+        questions: the set, one or more.
+        baselines: engines to compare with, of :data:`BASELINES`.
+        suites: stress suites, of :data:`SUITES`; those that need other indexes are left out for an engine without ``over``.
+        seed: of the bootstrap and of what the suites draw.
+        jobs: questions asked at once; more than 1 helps engines that wait for a server, and makes latencies longer.
+        journal: file that keeps each answer; an interrupted run with the same file goes on where it was.
+        cache: folder for the baselines' vectors, so that they are computed once for an index.
+        progress: see :data:`Progress`.
 
+    Raises:
+        QuestionSetError: no questions.
+        EvaluationError: an unknown baseline or suite, or a journal that can't be used.
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Result of an evaluation. A metric is its mean over the questions that it applies to, with their number."""
-
-    engine: str
-    index: Mapping[str, Any]
-    scored: tuple[Scored, ...]
-
-    @property
-    def metrics(self) -> dict[str, Value]:
-        """All metrics over all questions."""
-        return summary(self.scored)
-
-    @property
-    def by_type(self) -> dict[str, dict[str, Value]]:
-        """The metrics by type of question, types sorted."""
-        types = sorted({entry.question.type for entry in self.scored})
-        return {kind: summary([entry for entry in self.scored if entry.question.type == kind]) for kind in types}
-
-    @property
-    def slices(self) -> dict[str, dict[str, Value]]:
-        """The metrics over cuts across types; ``single-paper`` are the questions that one paper answers."""
-        return {"single-paper": summary([entry for entry in self.scored if len(entry.question.papers) == 1])}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready values."""
-        milliseconds = [entry.seconds * 1000 for entry in self.scored]
-        return {
-            "n": len(self.scored),
-            "engine": self.engine,
-            "index": dict(self.index),
-            "metrics": _shown(self.metrics),
-            "by_type": {kind: _shown(values) for kind, values in self.by_type.items()},
-            "slices": {name: _shown(values) for name, values in self.slices.items()},
-            "latency_ms": {name: round(metrics.percentile(milliseconds, share), 2) for name, share in (("p50", 0.5), ("p95", 0.95))},
-            "questions": [_question_entry(entry) for entry in self.scored],
-        }
-
-
-def evaluate(bot: PaperBot, questions: Iterable[Question], *, progress: Callable[[], None] | None = None) -> Report:
-    """Ask and score each question; the model is loaded before the first, so latencies are warm.
-
-    ``progress`` is called after each question.
+    Example:
+        >>> report = evaluate(PaperBot.open(), bundled_questions(), baselines=(), suites=())
+        >>> report.metrics["hit@1"].value > 0.95
+        True
     """
+    asked = tuple(questions)
+    if not asked:
+        raise QuestionSetError("there are no questions to ask; check the file, --types and --limit")
+    note = progress or (lambda stage, done, total: None)
     bot.warm()
-    scored = []
-    for question in questions:
-        started = time.perf_counter()
-        answer = bot.ask(question.question, history=question.messages())
-        seconds = time.perf_counter() - started
-        scored.append(Scored(question, answer, score(question, answer, bot), seconds))
-        if progress:
-            progress()
+    kept = Journal(_identity(bot, seed), journal)
+    main = _run(bot, asked, kept, jobs=jobs, seed=seed, label=bot.engine, progress=note)
+    rivals = {}
+    for name in baselines:
+        engine = baseline(name, bot.index, cache=cache, progress=note)
+        rivals[name] = _run(engine, asked, kept, jobs=jobs, seed=seed, label=name, progress=note)
+    stressed: tuple[Trial, ...] = ()
+    if suites:
+        stressed = tuple(trials(Bench(bot, kept, asked, seed), suites, progress=note))
+    named = {paper for question in asked for paper in (*question.papers, *question.also_ok)}
     manifest = bot.index.manifest
-    index = {"papers": manifest.papers, "passages": manifest.passages, "model": manifest.model, "generation": manifest.generation}
-    return Report("extractive", index, tuple(scored))
+    return Report(
+        bot.engine,
+        {"papers": manifest.papers, "passages": manifest.passages, "model": manifest.model, "generation": manifest.generation},
+        main,
+        rivals,
+        stressed,
+        _described(questions, asked),
+        {paper.id: paper.title for paper in bot.index.get(sorted(named)).values()},
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        jobs,
+    )
 
 
-def score(question: Question, answer: Answer, bot: PaperBot) -> dict[str, float]:
-    """The metrics that apply to one answer; the others are left out.
-
-    Ranking and citation recall apply to answerable questions; citation precision wherever papers are cited; key facts to
-    answerable questions that list some (looked for in the sentences, not in the titles cited; a refusal holds none); quotes wherever there are some; ``refusal_recall`` to
-    unanswerable questions, ``needless_refusals`` (smaller is better) to answerable ones.
-    """
-    ranked = [hit.paper_id for hit in answer.retrieved]
-    cited = [citation.paper_id for citation in answer.citations]
-    acceptable = {*question.papers, *question.also_ok}
-    scores: dict[str, float] = {}
-    if question.answerable:
-        scores["hit@1"] = metrics.hit_at(1, ranked, acceptable)
-        scores["recall@5"] = metrics.recall_at(5, ranked, question.papers)
-        scores["mrr"] = metrics.reciprocal_rank(ranked, question.papers)
-        scores["citation_recall"] = metrics.citation_recall(cited, question.papers)
-        scores["needless_refusals"] = float(answer.abstained)
-        if question.key_facts:
-            scores["key_fact_recall"] = metrics.key_fact_recall(" ".join(sentence.text for sentence in answer.sentences), question.key_facts)
-    else:
-        scores["refusal_recall"] = float(answer.abstained)
-    if cited:
-        scores["citation_precision"] = metrics.citation_precision(cited, acceptable)
-    if quoted := [citation for citation in answer.citations if citation.quotes]:
-        papers = bot.index.get([citation.paper_id for citation in quoted])
-        exact = [
-            metrics.quote_exactness([(quote.text, quote.start, quote.end)], papers[citation.paper_id].abstract if citation.paper_id in papers else "")
-            for citation in quoted
-            for quote in citation.quotes
-        ]
-        scores["quote_exactness"] = sum(exact) / len(exact)
-    return scores
+def _run(engine: Engine, questions: Sequence[Question], kept: Journal, *, jobs: int, seed: int, label: str, progress: Progress) -> Run:
+    requests = [(question.question, as_turns(question.messages())) for question in questions]
+    answered = list(_all(engine, requests, kept, jobs=jobs, label=label, progress=progress))
+    forced: dict[int, Asked] = {}
+    if isinstance(engine, Adjustable):
+        refused = [at for at, asked in enumerate(answered) if asked.answer and asked.answer.abstained and questions[at].answerable]
+        willing = engine.over(engine.index, min_confidence=0.0)
+        forced = dict(zip(refused, _all(willing, [requests[at] for at in refused], kept, jobs=jobs, label=f"{label}, forced"), strict=True))
+    papers = _cited(engine.index, [*answered, *forced.values()])
+    return Run(tuple(_scored(question, asked, papers, forced.get(at)) for at, (question, asked) in enumerate(zip(questions, answered, strict=True))), seed)
 
 
-def summary(scored: Sequence[Scored]) -> dict[str, Value]:
-    """Mean and number of questions of every metric that applies to any of them."""
-    values = {name: [entry.scores[name] for entry in scored if name in entry.scores] for name in METRICS}
-    return {name: (sum(found) / len(found), len(found)) for name, found in values.items() if found}
+def _all(engine: Engine, requests: Sequence[Request], kept: Journal, *, jobs: int, label: str, progress: Progress | None = None) -> Iterator[Asked]:
+    def ask(request: Request) -> Asked:
+        return kept.ask(engine, *request, label=label)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(ask, requests) if jobs > 1 else map(ask, requests)
+        for done, asked in enumerate(results, start=1):
+            if progress:
+                progress(f"Asking {label}", done, len(requests))
+            yield asked
 
 
-def _shown(values: Mapping[str, Value]) -> dict[str, dict[str, float | int]]:
-    return {name: {"value": round(value, 4), "n": n} for name, (value, n) in values.items()}
+def _scored(question: Question, asked: Asked, papers: dict[str, Paper], forced: Asked | None) -> Scored:
+    if asked.answer is None:
+        return Scored(question, None, failure(question), asked.seconds, (f"the engine failed: {asked.error}",), asked.error)
+    scores = score(question, asked.answer, papers)
+    wrong = tuple(faults(question, asked.answer, scores, papers))
+    return Scored(question, asked.answer, scores, asked.seconds, wrong, forced=forced.answer if forced else None)
 
 
-def _question_entry(entry: Scored) -> dict[str, Any]:
-    answer = entry.answer
+def _cited(index: PaperIndex, answered: Sequence[Asked]) -> dict[str, Paper]:
+    return index.get(sorted({citation.paper_id for asked in answered if asked.answer for citation in asked.answer.citations}))
+
+
+def _identity(bot: Engine, seed: int) -> dict[str, Any]:
+    manifest = bot.index.manifest
     return {
-        "id": entry.question.id,
-        "type": entry.question.type,
-        "question": entry.question.question,
-        "abstained": answer.abstained,
-        "cited": [citation.paper_id for citation in answer.citations],
-        "retrieved": [hit.paper_id for hit in answer.retrieved],
-        "key_fact_recall": entry.scores.get("key_fact_recall"),
-        "confidence": answer.confidence,
-        "route": answer.route,
-        "text": answer.text,
+        "engine": bot.engine,
+        "version": version("qa-bot"),
+        "threshold": getattr(bot, "min_confidence", None),
+        "papers": manifest.papers,
+        "passages": manifest.passages,
+        "generation": manifest.generation,
+        "weights_sha256": manifest.weights_sha256,
+        "seed": seed,
     }
+
+
+def _described(questions: Iterable[Question], asked: Sequence[Question]) -> dict[str, Any]:
+    named = questions if isinstance(questions, QuestionSet) else QuestionSet.of(asked, "questions")
+    return {"name": named.name, "sha256": named.sha256, "n": len(asked)}
