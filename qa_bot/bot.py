@@ -16,12 +16,14 @@ import prompts
 from qa_bot import extractive, records
 from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as_turns, cite, pieces
 from qa_bot.confidence import Confidence, fitted
-from qa_bot.conversation import stand_alone_questions
+from qa_bot.conversation import asks_for_another, paper_pointed_at, papers_shown, stand_alone_questions
 from qa_bot.errors import MAX_QUESTION_CHARS, AnswerNotReady, QuestionError
-from qa_bot.routing import Routed, asks_count, route
+from qa_bot.planted import quotable
+from qa_bot.routing import Routed, asks_count, names_a_subject, route
+from qa_bot.selection import Selection, fitted_selection
 from qa_bot.settings import Settings, load_settings
 from vectorstore import Embedder, Filters, Found, Hit, IndexMissing, PaperIndex, load_papers
-from vectorstore.text import fold, storable
+from vectorstore.text import storable
 from vectorstore.writing import Progress
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ _CLOSEST = 3
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x1f\x7f]")
 _ASKS_ON = re.compile(r"\band (?:what|how|why|does|did|do)\b(?! (?:is|was|are) (?:its|the|their) (?:link|url|title|venue))", re.I)
 _SURE = 0.97
+_SEVERAL = 0.7
+"""A subject in words that ask nothing gets a paper each if the second one's score reaches this share of the first's."""
 _CLOSE_ENOUGH = 0.2
 """Least score of a paper offered as close when the bot declines; small talk about the weather stays below it."""
 
@@ -68,7 +72,15 @@ class PaperBot:
     engine = "extractive"
     """How answers are made."""
 
-    def __init__(self, index: PaperIndex, *, min_confidence: float | None = None, max_sentences: int = 4, confidence: Confidence | None = None) -> None:
+    def __init__(
+        self,
+        index: PaperIndex,
+        *,
+        min_confidence: float | None = None,
+        max_sentences: int = 4,
+        confidence: Confidence | None = None,
+        selection: Selection | None = None,
+    ) -> None:
         """A bot over an open index.
 
         Args:
@@ -76,9 +88,11 @@ class PaperBot:
             min_confidence: decline below this probability, 0 to 1; None takes the fitted threshold.
             max_sentences: most sentences quoted in an answer.
             confidence: fitted parameters; None takes those that ship with the program.
+            selection: fitted weights of sentences; None takes those that ship with the program.
         """
         self.index = index
         self._confidence = confidence or fitted()
+        self._selection = selection or fitted_selection()
         self.min_confidence = self._confidence.threshold if min_confidence is None else min_confidence
         self._max_sentences = max_sentences
 
@@ -93,7 +107,7 @@ class PaperBot:
             StoreError: the index can't serve; the message says what to run.
         """
         settings = settings or load_settings()
-        confidence = fitted(settings.learned)
+        confidence, selection = fitted(settings.learned), fitted_selection(settings.learned)
         folder = Path(index).expanduser() if index is not None else settings.index.expanduser()
         embedder = Embedder(settings.embedding_model)
         try:
@@ -102,12 +116,17 @@ class PaperBot:
             with resources.as_file(resources.files("vectorstore.corpora").joinpath("icml2026.jsonl")) as bundled:
                 opened = PaperIndex.create(folder, load_papers(bundled).papers, embedder, progress=progress)
         opened.repair(progress=progress)
-        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences, confidence=confidence)
+        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences, confidence=confidence, selection=selection)
 
     def over(self, index: PaperIndex, *, min_confidence: float | None = None) -> Self:
         """The same bot over another index, or with another threshold: 0 answers whatever has a hit, None keeps this bot's."""
         threshold = self.min_confidence if min_confidence is None else min_confidence
-        return type(self)(index, min_confidence=threshold, max_sentences=self._max_sentences, confidence=self._confidence)
+        return type(self)(index, min_confidence=threshold, max_sentences=self._max_sentences, confidence=self._confidence, selection=self._selection)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its answers depend on besides the index, for an evaluation that is resumed."""
+        return {"min_confidence": self.min_confidence, "max_sentences": self._max_sentences, "learned": repr((self._confidence, self._selection))}
 
     def close(self) -> None:
         """Release the index."""
@@ -183,7 +202,8 @@ class PaperBot:
             return (yield from _write(draft, sentences, citations, started))
         if len(named) == 1 and re.search(r"\bby\s+$", question[: named[0][0]], re.I) and not filters.author:
             filters = replace(filters, author=named[0][2])
-        standalone, found, confidence = self._search(stand_alone_questions(question, history), filters)
+        candidates, filters, left_out = self._pointed(question, history, filters)
+        standalone, found, confidence = self._search(candidates, filters, left_out)
         searched = time.perf_counter()
         retrieved = tuple(Retrieved(hit.paper.id, hit.paper.title, round(hit.score, 4)) for hit in found.hits)
         draft = Answer(question, standalone, routed.route, "", False, round(confidence, 4), retrieved=retrieved)
@@ -195,10 +215,23 @@ class PaperBot:
         notice = prompts.text("not-a-count") if routed.route == "topic" and asks_count(question) else ""
         return (yield from _write(draft, sentences, citations, started, searched, notice=notice))
 
-    def _search(self, candidates: tuple[str, ...], filters: Filters) -> tuple[str, Found, float]:
+    def _pointed(self, question: str, history: tuple[Turn, ...], filters: Filters) -> tuple[tuple[str, ...], Filters, frozenset[str]]:
+        """What to search, where, and which papers to leave out, if the question points at a paper that was shown, or at another one."""
+        candidates = stand_alone_questions(question, history)
+        another = asks_for_another(question)
+        if not history or not (another or paper_pointed_at(question, ("",) * 9)):
+            return candidates, filters, frozenset()
+        titles = {paper.id: paper.title for paper in self.index.papers()}
+        shown = papers_shown(history, titles)
+        if meant := paper_pointed_at(question, shown):
+            paper, words = meant
+            return (question.replace(words, f"“{titles[paper]}”", 1),), replace(filters, ids=(paper,)), frozenset()
+        return candidates, filters, frozenset(shown[-1:] if another else ())
+
+    def _search(self, candidates: tuple[str, ...], filters: Filters, left_out: frozenset[str]) -> tuple[str, Found, float]:
         for candidate in candidates:
-            standalone = _CONTROL.sub(" ", storable(candidate))
-            found = _distinct(self.index.search(standalone, k=_RETRIEVED, filters=filters))
+            standalone = self.index.corrected(_CONTROL.sub(" ", storable(candidate)))
+            found = quotable(self.index.search(standalone, k=_RETRIEVED + len(left_out), filters=filters), left_out)
             confidence = self._confidence.probability(found)
             if confidence >= _SURE:  # the question as asked is well answered: no need for the history
                 break
@@ -209,10 +242,15 @@ class PaperBot:
             stated, citations = records.statements(found.hits[0].paper, routed.fields)
             if not _ASKS_ON.search(question):
                 return stated, citations
-            passages = extractive.select(question, found.hits[:1], found.terms, route="question", limit=max(1, self._max_sentences - len(stated)))
+            passages = extractive.select(
+                question, found.hits[:1], found.terms, route="question", limit=max(1, self._max_sentences - len(stated)), selection=self._selection
+            )
             quoted, citations = cite(passages, {found.hits[0].paper.id: found.hits[0].paper})
             return stated + quoted, citations
-        passages = extractive.select(question, found.hits, found.terms, route=routed.route, limit=self._max_sentences)
+        kind = routed.route
+        if kind == "question" and names_a_subject(question) and len(found.hits) > 1 and found.hits[1].score >= _SEVERAL * found.hits[0].score:
+            kind = "topic"
+        passages = extractive.select(question, found.hits, found.terms, route=kind, limit=self._max_sentences, selection=self._selection)
         return cite(passages, {hit.paper.id: hit.paper for hit in found.hits})
 
     def _refusal(self, hits: tuple[Hit, ...], filters: Filters) -> str:
@@ -224,12 +262,6 @@ class PaperBot:
         close = [f"“{hit.paper.title}”" for hit in hits[:_CLOSEST] if hit.score >= _CLOSE_ENOUGH]
         refusal = prompts.fill("refusal", count=f"{total:,}")
         return f"{refusal} {prompts.fill('closest', titles='; '.join(close))}" if close else refusal
-
-
-def _distinct(found: Found) -> Found:
-    # copies of one record would fill an answer with the same sentences
-    first = {(fold(hit.paper.title), hit.paper.abstract): hit for hit in reversed(found.hits)}
-    return replace(found, hits=tuple(hit for hit in found.hits if first[fold(hit.paper.title), hit.paper.abstract] is hit))
 
 
 def _write(

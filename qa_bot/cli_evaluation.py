@@ -38,7 +38,7 @@ def evaluate_answers(
     baselines: Annotated[str, typer.Option(metavar="NAME,…", help="Engines to compare with: keyword, dense, langchain; all or none.")] = "all",
     suites: Annotated[str, typer.Option(metavar="NAME,…", help="Stress suites to run; all or none.")] = "all",
     jobs: Annotated[int, typer.Option(min=1, help="Questions asked at once.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of intervals and suites.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals and suites.")] = 0,
     resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep answers in FILE; run again to go on where it was.")] = None,
     index: IndexOption = None,
 ) -> None:
@@ -46,7 +46,7 @@ def evaluate_answers(
     from qa_bot.bot import PaperBot
     from qa_bot.errors import EvaluationError
     from qa_bot.evaluate import BASELINES, SUITES, evaluate
-    from qa_bot.evaluate.comparison import brief, read_report, regressions, shortfalls
+    from qa_bot.evaluate.comparison import brief, check_limits, read_report, regressions, shortfalls
     from qa_bot.evaluate.comparison import compare as compared
     from qa_bot.evaluate.terminal import show_comparison, show_report, stages
     from qa_bot.settings import load_settings
@@ -57,6 +57,11 @@ def evaluate_answers(
     other = read_report(compare) if compare else None
     stored = read_report(baseline) if baseline and not update_baseline else None
     asked = _chosen(_question_set(questions), types, limit)
+    check_limits(fail_under or [])
+    if other and not {entry["id"] for entry in other["questions"]} & {question.id for question in asked}:
+        raise EvaluationError(f"{compare}: has no question in common with {asked.name}")
+    if str(html_out) == "-":
+        raise EvaluationError("--html - : the page goes to a file; name one")
     for file in (json_out, html_out, baseline if update_baseline else None):
         _must_be_writable(file)
     settings = load_settings()
@@ -80,13 +85,14 @@ def evaluate_answers(
         say("qa-bot: interrupted; " + (f"the same command goes on from {resume}" if resume else "with --resume FILE a run can go on where it was"))
         raise typer.Exit(130) from None
     comparison = compared(report, other) if other else None
+    written = json.dumps(report if comparison is None else {**report, "comparison": comparison}, ensure_ascii=False, indent=1)
     if str(json_out) == "-":
-        print(json.dumps(report, ensure_ascii=False, indent=1))
+        print(written)
     else:
         show_report(report)
         if comparison:
             show_comparison(comparison)
-        _write(json_out, json.dumps(report if comparison is None else {**report, "comparison": comparison}, ensure_ascii=False, indent=1) + "\n")
+        _write(json_out, written + "\n")
     if html_out is not None:
         from qa_bot.evaluate.page import render
 
@@ -141,30 +147,65 @@ def draft_questions(
 
 @app.command()
 def fit(
-    questions: Annotated[list[str], typer.Argument(metavar="[INDEX=]QUESTIONS…", help="Question sets, each for the index in front of it or the default one.")],
+    questions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[sentences] [INDEX=]QUESTIONS…",
+            help="Question sets for the confidence, each for the index in front of it or the default one; after the word sentences, "
+            "one file of questions with their evidence, for sentence selection.",
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the parameters go; use them with QA_BOT_LEARNED=FOLDER.")] = Path("learned"),
     folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
     index: IndexOption = None,
 ) -> None:
     """Refit what is learned, with cross-validation, and write it with its provenance."""
-    from qa_bot.learned.fitting import Source, fit_confidence, gather, write
     from qa_bot.settings import load_settings
-    from qa_bot.terminal import progress
 
     settings = load_settings()
-    default = (index or settings.index).expanduser()
-    sources = []
-    for entry in questions:
-        folder, equals, name = entry.rpartition("=")
-        sources.append(Source(Path(folder).expanduser() if equals else default, _question_set(name)))
-    _must_be_writable(out / "confidence.json")
-    with progress("Searching", "questions") as update:
-        examples = gather(sources, embedding_model=settings.embedding_model, progress=update)
-    fitted = fit_confidence(examples, sources, folds=folds, seed=seed)
-    write(fitted, examples, out)
+    folder = (index or settings.index).expanduser()
+    _must_be_writable(out / "parameters")
+    if questions[0] == "sentences":
+        fitted = _fit_sentences(questions[1:], folder, settings.embedding_model, out, folds)
+    else:
+        fitted = _fit_confidence(questions, folder, settings.embedding_model, out, folds, seed)
     print(json.dumps(fitted["provenance"]["held_out"], indent=1))
     print(f"written to {out}; use it with QA_BOT_LEARNED={out}")
+
+
+def _fit_confidence(sets: Sequence[str], default: Path, model: str, out: Path, folds: int, seed: int) -> dict[str, Any]:
+    from qa_bot.learned.fitting import Source, fit_confidence, gather, write
+    from qa_bot.terminal import progress
+
+    sources = []
+    for entry in sets:
+        folder, equals, name = entry.rpartition("=")
+        sources.append(Source(Path(folder).expanduser() if equals else default, _question_set(name)))
+    with progress("Searching", "questions") as update:
+        examples = gather(sources, embedding_model=model, progress=update)
+    fitted = fit_confidence(examples, sources, folds=folds, seed=seed)
+    write(fitted, examples, out)
+    return fitted
+
+
+def _fit_sentences(files: Sequence[str], default: Path, model: str, out: Path, folds: int) -> dict[str, Any]:
+    from qa_bot.errors import QuestionSetError
+    from qa_bot.learned.evidence import load_evidence
+    from qa_bot.learned.sentence_fitting import fit_selection, gather_sentences, write_selection
+    from qa_bot.terminal import progress
+    from vectorstore import Embedder, PaperIndex
+
+    if len(files) != 1:
+        raise QuestionSetError("qa-bot fit sentences takes one file of questions with evidence")
+    source = Path(files[0]).expanduser()
+    evidence = load_evidence(source)
+    with PaperIndex(default, Embedder(model)) as opened, progress("Searching", "questions") as update:
+        sentences = gather_sentences(evidence, opened, progress=update)
+        papers = opened.count()
+    fitted = fit_selection(sentences, folds=folds)
+    write_selection(fitted, sentences, source, papers, out)
+    return fitted
 
 
 def _question_set(name: str, *, drafts: bool = False) -> QuestionSet:

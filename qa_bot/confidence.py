@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
-from qa_bot.errors import SettingsError
+from qa_bot.learned.parameters import broken, read_parameters
 from vectorstore import Found
 
 FEATURES = ("score", "dense", "keyword", "gap", "size")
@@ -54,16 +52,14 @@ def signals(found: Found) -> dict[str, float]:
 
 @lru_cache(maxsize=4)
 def fitted(folder: Path | None = None) -> Confidence:
-    """The parameters in ``folder``, or those that ship with the program; the file says how they were fitted.
+    """The parameters in ``folder``, if it has any, or those that ship with the program; the file says how they were fitted.
 
     Raises:
-        SettingsError: no such file, or not one of parameters.
+        SettingsError: no such folder, or a file that holds no parameters.
     """
-    file = resources.files("qa_bot.learned").joinpath(PARAMETERS) if folder is None else folder.expanduser() / PARAMETERS
+    parameters = read_parameters(PARAMETERS, folder)
     try:
-        parameters = json.loads(file.read_text("utf-8"))
         weights = {name: float(parameters["weights"][name]) for name in FEATURES}
         return Confidence(float(parameters["intercept"]), weights, float(parameters["threshold"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise SettingsError(f"QA_BOT_LEARNED={folder}: {PARAMETERS} can't be read ({reason}); make it with: qa-bot fit --out {folder}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise broken(PARAMETERS, folder, error) from None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from qa_bot.answer import Turn
 from qa_bot.routing import route
 from vectorstore.search import STOP_WORDS
+from vectorstore.text import fold
 
 Leaning = Literal["no", "maybe", "yes"]
 
@@ -36,6 +37,13 @@ _POINTS_BACK = re.compile(
     re.I,
 )
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their|theirs|he|she|his|her)\b", re.I)
+_WHOLE_CLAUSE = 4
+_ORDINALS = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "latter": -1}
+_ORDINAL = re.compile(
+    rf"\bthe ({'|'.join(_ORDINALS)})(?: (?:one|paper|work|study|article|of (?:them|these|those)))?(?=\W*$|[,;:]| (?:reach|say|propose|use|find|show|do|does|is|was|have|has|about|when|in|on|for|and)\b)|\b(?:paper|number|no\.?|#) ?([1-9])\b",
+    re.I,
+)
+_OTHER = re.compile(r"\b(?:the|any|an)other (?:one|paper|work|study)\b|\bthe other (?:one|paper|work|study)\b", re.I)
 # "Is it possible that …": this "it" stands for what follows
 _EMPTY_PRONOUN = re.compile(r"\b(?:is|was|would|can|could|does) it (?:possible|true|safe|clear|known|the case|make sense|better|worth)\b(?: that)?", re.I)
 
@@ -66,7 +74,9 @@ def leans(question: str) -> Leaning:
     text = _EMPTY_PRONOUN.sub(" ", question.strip())
     opener = _OPENER.match(text)
     rest = text[opener.end() :] if opener else text
-    if not _own(rest) or _POINTS_BACK.search(text):
+    points = _POINTS_BACK.search(text)
+    # after a whole clause of the question's own a pointer means that: "spotting songs made by machines, how would that work?"
+    if not _own(rest) or (points and len(_own(text[: points.start()].rpartition(",")[0])) < _WHOLE_CLAUSE):
         return "yes"
     pronoun = _PRONOUN.search(rest)
     if pronoun:
@@ -75,6 +85,45 @@ def leans(question: str) -> Leaning:
         if len(before) < (2 if asks_of_it else 1):
             return "yes"
     return "maybe" if opener else "no"
+
+
+def paper_pointed_at(question: str, shown: Sequence[str]) -> tuple[str, str] | None:
+    """Which of the papers ``shown``, in order, "the second one" or "paper 3" means, and the words that say so; None if none is meant."""
+    found = _ORDINAL.search(question)
+    if found is None or not shown:
+        return None
+    at = int(found[2]) - 1 if found[2] else _ORDINALS[found[1].lower()]
+    return (shown[at], found[0]) if -len(shown) <= at < len(shown) and len(shown) > 1 else None
+
+
+def asks_for_another(question: str) -> bool:
+    """Whether a paper other than those shown is asked for, as in "the other paper that trains with GRPO"."""
+    return _OTHER.search(question) is not None
+
+
+def papers_shown(history: Sequence[Turn], titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Ids of the papers in the last answer that shows any, in order: those it cited, or else those whose titles stand in its text.
+
+    ``titles`` are the collection's titles by id. A title counts as soon as its part before a colon, of two words or more, is there.
+    """
+    for turn in reversed(history):
+        if turn.role != "assistant":
+            continue
+        if turn.paper_ids:
+            return turn.paper_ids
+        text = f" {fold(turn.content)} "
+        places = {}
+        for paper, title in titles.items():
+            whole = fold(title)
+            short = whole.split(":")[0].strip()
+            at = text.find(whole)
+            if at < 0 and (len(short.split()) > 1 or ":" in whole):
+                at = text.find(short)
+            if at > 0 and not text[at - 1].isalnum():
+                places[paper] = at
+        if places:
+            return tuple(sorted(places, key=lambda paper: (places[paper], -len(titles[paper]))))
+    return ()
 
 
 def _own(text: str) -> list[str]:

@@ -41,12 +41,20 @@ _FIELDS: dict[Field, re.Pattern[str]] = {
 _TOPIC = re.compile(
     r"\b(?:papers|publications)\b(?! (?:list|by|from)\b)|\b(?:which|any|how many|all|list) (?:of the )?articles\b"
     r"|\b(?:which|any|all|other|recent|related) works (?!better|best|well)|^works (?:on|about|dealing|concerning)\b"
+    r"|\blist them\b|\bcollecting (?:recent )?(?:work|papers|references)\b|\bgive me the papers\b|\bwhat(?:'s| is) (?:there\W*$|new (?:on|in|about)\b)"
     r"|^(?:is there |are there )?(?:anything|something|what(?:'s| is) there|what do you have)\b.{0,20}\b(?:on|about)\b",
     re.I,
 )
 _COMPARISON = re.compile(
     r"\b(?:compare\b|comparing|comparison of|contrast(?:s|ed|ing)?\b|differs?\b|differences? between|versus|vs\.?|(?:two|both) (?:\w+ ){0,4}(?:papers|works|approaches|methods)"
     r"|(?:what|which|how) .{0,120}\b(?:in|of|for|does|did) each\W*$|take-?home message of each|which (?:work|paper|one)s? takes? which|as opposed to)",
+    re.I,
+)
+_ASKS = re.compile(
+    r"^\W*(?:what|which|who|whose|how|why|when|where|is|are|was|were|does|do|did|can|could|would|should|will|has|have|had|so|and|but|explain|describe|tell|name|give|i|if|suppose|given|according|in|for|on|at)\b"
+    r"|\b(?:is|are|was|were|does|do|did|can|could|would|will|should|has|have) (?:it|they|this|that|these|there|the|a|an|we|i|you|one)\b|n['’]t\b"
+    r"|\bwhat\b|[:;,.?!(-] *(?:[\w/'’]+ ){0,2}(?:which|who|whose|does|do|is|are|any)\b"
+    r"|\b(?:how|why|number|size|average|rate|speed-?up|accuracy|score|gain|improvement|explanation|trick|link|url|code|github|benchmark|authors?|title|wrote)\b",
     re.I,
 )
 _BY_AUTHOR = re.compile(r"\b(?:papers?|works?|publications?|articles?|authors?|wrote|write|written|authored|co-?authored|published|by)\b|['’]s\b", re.I)
@@ -77,6 +85,11 @@ def route(question: str) -> Routed:
     if _TOPIC.search(question):
         return Routed("topic")
     return Routed("question")
+
+
+def names_a_subject(question: str) -> bool:
+    """Whether the question is a subject rather than a sentence, as in "clustering multi-view data when some views are missing"."""
+    return _ASKS.search(question) is None and len(question.split()) > 1
 
 
 def asks_count(question: str) -> bool:

@@ -13,7 +13,7 @@ from qa_bot.bot import PaperBot
 
 ASKED: list[dict[str, Any]] = [
     {"id": "a", "question": "What is PersistBench?", "type": "fact", "papers": ["Z7Rhzk13NT"]},
-    {"id": "b", "question": "Who won the 1998 world cup?", "type": "unanswerable"},
+    {"id": "b", "question": "Who won the 1998 world cup?", "type": "unanswerable", "papers": []},
     {"id": "c", "question": "How does Spherical Steering move activations?", "type": "method", "papers": ["9PPeJsVLdB"], "key_facts": [["no such words"]]},
 ]
 QUICK = ("--baselines", "none", "--suites", "none")
@@ -172,13 +172,16 @@ def test_fit_writes_parameters_that_a_setting_uses(run: Run, folder: Path, tmp_p
 
 
 def test_parameters_that_are_missing_or_damaged_are_named(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QA_BOT_LEARNED", str(tmp_path / "nowhere"))
+    mine = tmp_path / "nowhere"
+    monkeypatch.setenv("QA_BOT_LEARNED", str(mine))
+    assert run("ask", "What is PersistBench?")[2] == f"qa-bot: QA_BOT_LEARNED={mine}: there is no such folder; make it with: qa-bot fit --out {mine}\n"
+    mine.mkdir()
+    (mine / "confidence.json").write_text('{"intercept": 1}')
     code, _, err = run("ask", "What is PersistBench?")
-    assert (code, err.startswith(f"qa-bot: QA_BOT_LEARNED={tmp_path / 'nowhere'}: confidence.json can't be read (No such file")) == (2, True)
-    (tmp_path / "nowhere").mkdir()
-    (tmp_path / "nowhere" / "confidence.json").write_text('{"intercept": 1}')
-    code, _, err = run("ask", "What is PersistBench?")
-    assert (code, "(KeyError: 'weights'); make it with: qa-bot fit --out" in err) == (2, True)
+    assert (code, err) == (
+        2,
+        f"qa-bot: QA_BOT_LEARNED={mine}: confidence.json can't be used (KeyError: 'weights'); make it anew with: qa-bot fit --out {mine}\n",
+    )
 
 
 def test_too_few_questions_to_fit_are_refused(run: Run, asked: str, tmp_path: Path) -> None:

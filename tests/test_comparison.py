@@ -66,6 +66,27 @@ def test_questions_that_were_reworded_are_no_pair() -> None:
         compare(report(), report(questions=[changed]))
 
 
+def test_questions_whose_gold_changed_are_no_pair() -> None:
+    ours, other = ({**entry("a", 1.0), "gold": [{"paper_id": gold}], "history": []} for gold in ("x", "y"))
+    found = compare(report(questions=[ours, entry("b", 1.0)]), report(questions=[other, entry("b", 1.0)]))
+    assert (found["n"], found["left_out"]) == (1, 1)
+
+
+def test_conditional_measures_differ_by_their_own_means() -> None:
+    # precision of refusals: ours refused a and b, right once; theirs a, c and d, right twice: 1/2 against 2/3
+    def run(values: dict[str, float]) -> dict[str, Any]:
+        rows = [entry(name, 1.0) for name in "abcd"]
+        return report(questions=[{**row, "scores": {"refusal_precision": values[row["id"]]} if row["id"] in values else {"hit@1": 1.0}} for row in rows])
+
+    row = compare(run({"a": 1.0, "b": 0.0}), run({"a": 1.0, "c": 1.0, "d": 0.0}))["metrics"]["refusal_precision"]
+    assert (row["ours"], row["other"], row["difference"], row["n"]) == (0.5, 0.6667, -0.1667, 4)
+
+
+def test_errors_are_compared_where_only_one_run_has_them() -> None:
+    row = compare(report(questions=[entry("a", 0.0, "error", errors=1.0), entry("b", 1.0)]), report())["metrics"]["errors"]
+    assert (row["ours"], row["other"], row["n"]) == (0.5, 0.0, 2)
+
+
 def test_metrics_that_apply_to_other_questions_are_left_out() -> None:
     assert set(compare(report(), report(questions=[entry("a", 1.0, mrr=0.5)]))["metrics"]) == {"hit@1"}
 
@@ -84,13 +105,12 @@ def test_one_question_may_flip_two_may_not() -> None:
 
 
 def test_a_metric_that_disappeared_is_a_regression() -> None:
-    assert list(regressions(report(metrics={}), report())) == ["hit@1 was 0.900, is nan", "aurc was 0.200, is nan"]
-    # suites that weren't run this time are not held against the run
-    assert list(regressions(report(slices={}), report())) == []
+    assert list(regressions(report(metrics={}), report())) == ["hit@1 was 0.900, is missing", "aurc was 0.200, is missing"]
+    assert list(regressions(report(slices={}), report())) == ["hostile.resisted was 0.500, is missing"]
 
 
 def test_a_baseline_of_other_questions_is_refused() -> None:
-    for other in ({"set": {"name": "t.jsonl", "sha256": "x"}}, {"n": 9}):
+    for other in ({"set": {"name": "t.jsonl", "sha256": "x"}}, {"questions": [entry("a", 1.0), entry("b", 1.0), entry("z", 0.0)]}):
         with pytest.raises(EvaluationError, match="of another question set or selection"):
             list(regressions(report(), report(**other)))
 
@@ -138,7 +158,12 @@ def test_a_brief_report_is_enough_to_hold_a_run_against(tmp_path: Path) -> None:
     [
         ("{", "is no report of qa-bot eval"),
         ("[]", "is no report of qa-bot eval"),
-        ('{"version": 2, "questions": [{}], "metrics": {}}', "is a report of version 2"),
+        ('{"version": 2, "questions": [{}], "metrics": {}}', "is no report of qa-bot eval"),
+        (json.dumps(report(questions=[])), "is no report of qa-bot eval"),
+        (json.dumps(report(slices=None)), "is no report of qa-bot eval"),
+        (json.dumps(report(metrics={"hit@1": 0.9})), "is no report of qa-bot eval"),
+        (json.dumps(report(metrics={"hit@1": figure(0.9, 0)})), "is no report of qa-bot eval"),
+        ("[" * 100_000, "is no report of qa-bot eval"),
         ('{"version": 1, "questions": [], "metrics": {}}', "is a report of version 1, this program reads 2"),
     ],
 )

@@ -41,7 +41,7 @@ def test_fingerprint_names_the_published_weights(embedder: Embedder) -> None:
 
 @pytest.fixture
 def model_folder(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(door._default_folder(), tmp_path / "model"))
+    return Path(shutil.copytree(door.default_folder(), tmp_path / "model"))
 
 
 def test_a_folder_is_a_model_with_its_own_prefixes(model_folder: Path, embedder: Embedder) -> None:

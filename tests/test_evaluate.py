@@ -206,4 +206,7 @@ def test_quality_on_the_bundled_set_holds(bot: PaperBot) -> None:
     assert metrics["quote_exactness"] == 1.0
     assert metrics["support_rate"] == 1.0
     assert metrics["needless_refusals"] <= 0.06
-    assert max(len([s for s in entry.answer.sentences if s.support == "quoted"]) for entry in report.scored if entry.answer) <= 4
+    assert (
+        max(len([s for s in entry.answer.sentences if s.support == "quoted"]) for entry in report.scored if entry.answer and entry.question.type != "topic")
+        <= 4
+    )

@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run, write_jsonl
 
 from qa_bot.confidence import EXAMPLES, FEATURES, PARAMETERS
 from qa_bot.evaluate import bundled_names, bundled_questions
+from qa_bot.learned.evidence import words
 from qa_bot.learned.fitting import Source, fit_confidence, gather, read_examples
-from vectorstore import PaperIndex
+from qa_bot.learned.sentence_fitting import fit_selection, read_sentences
+from vectorstore import Embedder, PaperIndex
 
 LEARNED = resources.files("qa_bot.learned")
 COMMITTED: dict[str, Any] = json.loads(LEARNED.joinpath(PARAMETERS).read_text("utf-8"))
@@ -51,3 +55,37 @@ def test_what_retrieval_cannot_tell_is_left_out(index: PaperIndex) -> None:
     assert {question.type for question in left_out if question.answerable} == {"count"}
     assert all(question.also_ok for question in left_out if not question.answerable)
     assert len(FEATURES) == 5
+
+
+def test_the_committed_sentence_weights_follow_from_the_committed_examples() -> None:
+    committed = json.loads(LEARNED.joinpath("selection.json").read_text("utf-8"))
+    data = LEARNED.joinpath("selection-examples.npz").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == committed["provenance"]["examples_sha256"]
+    again = fit_selection(read_sentences(data), folds=committed["provenance"]["folds"])
+    assert again["weights"] == pytest.approx(committed["weights"], rel=1e-3, abs=1e-3)
+    assert again["intercept"] == pytest.approx(committed["intercept"], rel=1e-3)
+    assert again["provenance"]["held_out"] == pytest.approx(committed["provenance"]["held_out"], abs=0.002)
+
+
+def test_sentence_weights_are_fitted_from_a_file_of_evidence(run: Run, folder: Path, tmp_path: Path) -> None:
+    rows = [
+        {"id": question.id, "question": question.question, "paper": question.papers[0], "evidence": [sentence]}
+        for question in bundled_questions()
+        if len(question.papers) == 1 and not question.history
+        for sentence in [_nearest(question.papers[0], question.answer, folder)]
+    ]
+    file = write_jsonl(tmp_path / "evidence.jsonl", [*rows, {"id": "near", "question": "?", "paper": rows[0]["paper"]}])
+    code, _, _ = run("fit", "sentences", str(file), "--folds", "3", "--out", str(tmp_path / "mine"))
+    fitted = json.loads((tmp_path / "mine" / "selection.json").read_text())
+    assert (code, set(fitted["provenance"]["held_out"])) == (0, {f"evidence_recall@{k}" for k in (1, 2, 3, 4)})
+    # of about seven sentences a paper, chance would find half of the evidence among four
+    assert fitted["provenance"]["held_out"]["evidence_recall@4"] > 0.8
+    file.write_text('{"id": "x"}\n')
+    assert run("fit", "sentences", str(file))[2].startswith(f"qa-bot: {file}:1: question: field required")
+    assert run("fit", "sentences", "a", "b")[2] == "qa-bot: qa-bot fit sentences takes one file of questions with evidence\n"
+
+
+def _nearest(paper_id: str, answer: str, folder: Path) -> str:
+    with PaperIndex(folder, Embedder()) as index:
+        passages = index.get([paper_id])[paper_id].passages
+    return max(passages, key=lambda passage: len(words(answer) & words(passage.text))).text

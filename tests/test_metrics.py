@@ -163,10 +163,17 @@ def test_support_rate_is_the_share_of_sentences() -> None:
     [
         ("2 papers list Han Liu.", 2),
         ("There are eleven of them, not 12.", 11),
-        ("“7 Ways to Fail” [3] is one of 1,204 papers.", 1204),
+        ("“7 Ways to Fail” [3] is among 1,204 papers.", 1204),
         ("No paper mentions it.", 0),
         ("The share is 2.5 of them, GPT4 says.", None),
         ("Some do.", None),
+        ("In 2023, 5 papers mention it.", 5),
+        ("Of the 38 papers, 5 mention it.", 5),
+        ("5 of the 38 papers mention it.", 5),
+        ("No fewer than 5 papers do.", 5),
+        ("There are twenty-one such papers.", 21),
+        ("Three of them do.", 3),
+        ("4 papers by 2 authors", 4),
     ],
 )
 def test_the_first_whole_number_outside_titles_is_the_stated_one(text: str, number: int | None) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from qa_bot.answer import Turn
 from qa_bot.conversation import stand_alone_questions, standalone_question
-from qa_bot.routing import Routed, asks_count, name_candidates, route
+from qa_bot.routing import Routed, asks_count, name_candidates, names_a_subject, route
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,39 @@ def test_a_chain_of_follow_ups_keeps_its_anchor() -> None:
     history = (*ASKED, Turn("user", "who wrote it?"), Turn("assistant", "X."))
     assert standalone_question("and its venue?", history) == "What happens when L0 of a sparse autoencoder is too low? who wrote it? and its venue?"
     assert standalone_question("and its venue?", ()) == "and its venue?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "clustering multi-view data when some views are missing for some samples (IMVC)",
+        "hypernetworks which turn a document or context into weight updates",
+        "machine learning for antibody sequences (language models, evolution, expression)?",
+        "explainability outside of circuits: feature attributions, concept-based models?",
+    ],
+)
+def test_a_subject_in_words_that_ask_nothing(question: str) -> None:
+    assert names_a_subject(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "If a model passes single-prompt safety tests, is it safe in a long chat as well?",
+        "transformers: what swap brings back robust attributions?",
+        "GPTQ or AWQ: which 4-bit quantization loses less perplexity?",
+        "STREAM AIGV detector accuracy?",
+        "PersistBench",
+        "wouldn't providers lose money?",
+        "How does it work",
+    ],
+)
+def test_questions_are_no_subjects(question: str) -> None:
+    assert not names_a_subject(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["I'm collecting work on world models. List them.", "What is new on grokking?", "heuristic design with LLMs, what's there?"]
+)
+def test_more_ways_to_ask_for_papers(question: str) -> None:
+    assert route(question).route == "topic"

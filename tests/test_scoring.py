@@ -72,12 +72,12 @@ def test_a_changed_digit_is_caught(index: PaperIndex, bot: PaperBot) -> None:
     sentences = tuple(replace(s, text=forged) if n == at else s for n, s in enumerate(whole.sentences))
     quotes = tuple(replace(q, text=q.text.replace("53%", "58%")) for q in whole.citations[0].quotes)
     number = len(whole.sentences)
-    both = replace(whole, sentences=sentences, citations=(replace(whole.citations[0], quotes=quotes),))
+    both = replace(whole, text=whole.text.replace("53%", "58%"), sentences=sentences, citations=(replace(whole.citations[0], quotes=quotes),))
     # of n quotes and n sentences, one of each is wrong
     assert scored(question(), both, index)["quote_exactness"] == pytest.approx(1 - 1 / number)
     assert scored(question(), both, index)["support_rate"] == pytest.approx(1 - 1 / number)
     # what is shown differs from the quote that stands behind it
-    shown = replace(whole, sentences=sentences)
+    shown = replace(whole, text=whole.text.replace("53%", "58%"), sentences=sentences)
     assert scored(question(), shown, index)["quote_exactness"] == pytest.approx(1 - 1 / (2 * number))
 
 
@@ -111,9 +111,23 @@ def test_citing_everything_retrieved_is_caught(index: PaperIndex, answer: Answer
 
 def test_an_unsupported_sentence_is_caught(index: PaperIndex, answer: Answer) -> None:
     invented = Sentence("PersistBench was funded with 4.5 million euros by a car maker.", (1,), "checked")
-    found = scored(question(), replace(answer, sentences=(*answer.sentences, invented)), index)
+    found = scored(question(), replace(answer, text=f"{answer.text} {invented.text}", sentences=(*answer.sentences, invented)), index)
     assert found["support_rate"] == pytest.approx(1 - 1 / (len(answer.sentences) + 1))
     assert found["quote_exactness"] == 1.0
+
+
+@pytest.mark.parametrize("text", ["Completely made up. [1]", "{answer} It was funded by 4 car makers.", "See https://evil.example first. {answer}"])
+def test_text_beside_the_sentences_is_caught(index: PaperIndex, answer: Answer, text: str) -> None:
+    found = scored(question(), replace(answer, text=text.replace("{answer}", answer.text)), index)
+    assert found["support_rate"] < 1
+
+
+def test_a_count_is_supported_only_in_a_heading(index: PaperIndex, answer: Answer) -> None:
+    forged = Sentence("The safety risks grow by 1%.", (1,), "checked")
+    uncited = Sentence("PersistBench cost 4.5 million euros.", (), "checked")
+    for sentence in (forged, uncited):
+        lying = replace(answer, text=f"{answer.text} {sentence.text}", sentences=(*answer.sentences, sentence))
+        assert scored(question(), lying, index)["support_rate"] == pytest.approx(1 - 1 / (len(answer.sentences) + 1))
 
 
 def test_retrieval_at_a_later_rank_is_told(index: PaperIndex, answer: Answer) -> None:
@@ -151,7 +165,8 @@ def test_a_list_with_its_heading_is_supported(index: PaperIndex, bot: PaperBot) 
     counted = bot.ask("Which papers list Han Liu among the authors?")
     assert scored(question(), counted, index)["support_rate"] == 1.0
     heading = counted.sentences[0]
-    more = replace(counted, sentences=(replace(heading, text=heading.text.replace("2 papers", "7 papers")), *counted.sentences[1:]))
+    forged = heading.text.replace("2 papers", "7 papers")
+    more = replace(counted, text=counted.text.replace(heading.text, forged), sentences=(replace(heading, text=forged), *counted.sentences[1:]))
     assert scored(question(), more, index)["support_rate"] == pytest.approx(2 / 3)
 
 

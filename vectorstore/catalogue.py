@@ -173,6 +173,14 @@ class Catalogue:
         """Number of papers that hold a word with the same stem."""
         return int(self._all("SELECT count(*) FROM words WHERE words MATCH ?", [_any_of([term])])[0][0])
 
+    def vocabulary(self, letter: str) -> list[tuple[str, int]]:
+        """Stems of words that start with ``letter``, each with the number of papers that hold it."""
+        self._all("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab (main, words, row)")
+        return [
+            (str(term), int(papers))
+            for term, papers in self._all("SELECT term, doc FROM temp.vocabulary WHERE term >= ? AND term < ?", [letter, letter + "\uffff"])
+        ]
+
     def _all(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
             try:

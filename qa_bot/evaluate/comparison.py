@@ -6,7 +6,9 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from qa_bot.errors import EvaluationError
 from qa_bot.evaluate import statistics
@@ -21,6 +23,28 @@ Reported = Mapping[str, Any]
 _PER_QUESTION = ("id", "type", "question", "outcome", "scores")
 
 
+class _Figure(BaseModel):
+    value: float
+    n: Annotated[int, Field(ge=1)]
+
+
+class _Asked(BaseModel):
+    id: str
+    question: str
+    outcome: str
+    scores: dict[str, float]
+
+
+class _Stored(BaseModel):
+    version: int
+    n: int
+    engine: str
+    set: dict[str, Any]
+    metrics: Annotated[dict[str, _Figure], Field(min_length=1)]
+    slices: dict[str, dict[str, _Figure]]
+    questions: Annotated[list[_Asked], Field(min_length=1)]
+
+
 def read_report(file: Path) -> dict[str, Any]:
     """A report that ``qa-bot eval --json`` or ``--update-baseline`` wrote.
 
@@ -30,11 +54,12 @@ def read_report(file: Path) -> dict[str, Any]:
     try:
         report = json.loads(file.read_text("utf-8"))
         version = report["version"]
-        if version == VERSION and all("id" in entry and "scores" in entry for entry in report["questions"]) and report["metrics"]:
+        if version == VERSION:
+            _Stored.model_validate(report)
             return dict(report)
     except OSError as error:
         raise EvaluationError(f"{file}: can't be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise EvaluationError(f"{file}: is no report of qa-bot eval; make one with: qa-bot eval --json {file}") from None
     raise EvaluationError(f"{file}: is a report of version {version}, this program reads {VERSION}; make it anew with: qa-bot eval --json {file}")
 
@@ -49,25 +74,25 @@ def brief(report: Reported) -> dict[str, Any]:
 def compare(ours: Reported, other: Reported) -> dict[str, Any]:
     """Paired differences over the questions that both reports asked in the same words, and the questions whose outcome flipped.
 
-    The values are JSON-ready: ``{"other", "n", "metrics": {name: {"ours", "other", "difference", "ci_low", "ci_high", "n"}},
+    Questions whose words, history or right papers differ are left out and counted. The values are JSON-ready:
+    ``{"other", "n", "left_out", "metrics": {name: {"ours", "other", "difference", "ci_low", "ci_high", "n"}},
     "flipped": [{"id", "question", "ours", "other"}]}``; metrics that are no mean over questions are left out.
 
     Raises:
         EvaluationError: no question in common.
     """
     then = {entry["id"]: entry for entry in other["questions"]}
-    pairs = [(now, then[now["id"]]) for now in ours["questions"] if now["id"] in then and then[now["id"]].get("question", now["question"]) == now["question"]]
+    pairs = [(now, then[now["id"]]) for now in ours["questions"] if now["id"] in then and _same(now, then[now["id"]])]
     if not pairs:
         raise EvaluationError(f"the reports have no question in common ({_name(ours)} and {_name(other)})")
     differences = {}
     for metric in METRICS:
-        both = [(now["scores"][metric], was["scores"][metric]) for now, was in pairs if metric in now["scores"] and metric in was["scores"]]
-        if both:
-            mine, theirs = zip(*both, strict=True)
+        mine, theirs = ([_value(row, metric) for row in rows] for rows in zip(*pairs, strict=True))
+        if all(any(not math.isnan(value) for value in values) for values in (mine, theirs)) and (metric != "errors" or any(mine) or any(theirs)):
             found = statistics.paired_difference(mine, theirs, ours.get("seed", 0))
             differences[metric] = {
-                "ours": round(sum(mine) / len(mine), 4),
-                "other": round(sum(theirs) / len(theirs), 4),
+                "ours": round(_mean(mine), 4),
+                "other": round(_mean(theirs), 4),
                 "difference": round(found.value, 4),
                 "ci_low": round(found.ci_low, 4),
                 "ci_high": round(found.ci_high, 4),
@@ -81,6 +106,7 @@ def compare(ours: Reported, other: Reported) -> dict[str, Any]:
     return {
         "other": {"engine": other["engine"], "date": other.get("date", ""), "set": _name(other)},
         "n": len(pairs),
+        "left_out": len(ours["questions"]) - len(pairs),
         "metrics": differences,
         "flipped": flipped,
     }
@@ -89,15 +115,17 @@ def compare(ours: Reported, other: Reported) -> dict[str, Any]:
 def regressions(report: Reported, baseline: Reported, tolerance: float = TOLERANCE) -> Iterator[str]:
     """One line for each metric, over all questions or in a slice, that is worse than in ``baseline`` by more than ``tolerance``.
 
-    Latency and length are not held against a run. One question may flip, since processors round differently.
+    A metric or slice that the baseline has and the report lacks is worse too, and so are new errors. Latency and length are not
+    held against a run. One question may flip, since processors round differently.
 
     Raises:
         EvaluationError: the baseline is of another question set.
     """
-    if report["set"].get("sha256") != baseline["set"].get("sha256") or report["n"] != baseline["n"]:
+    ids = [{entry["id"] for entry in run["questions"]} for run in (report, baseline)]
+    if report["set"].get("sha256") != baseline["set"].get("sha256") or ids[0] != ids[1]:
         raise EvaluationError(f"the baseline is of another question set or selection ({_name(baseline)}, {baseline['n']} questions); make it anew")
     groups = [("", report["metrics"], baseline["metrics"])]
-    groups += [(f"{name}.", report["slices"][name], values) for name, values in baseline["slices"].items() if name in report["slices"]]
+    groups += [(f"{name}.", report["slices"].get(name, {}), values) for name, values in baseline["slices"].items()]
     for prefix, now, then in groups:
         for metric, was in then.items():
             if metric in NEITHER_IS_BETTER:
@@ -107,7 +135,17 @@ def regressions(report: Reported, baseline: Reported, tolerance: float = TOLERAN
             loss = value - was["value"] if metric in SMALLER_IS_BETTER else was["value"] - value
             # NaN: the metric no longer applies to any question, so nothing shows that it holds
             if not loss <= max(tolerance, 1 / was["n"] + 1e-4):
-                yield f"{prefix}{metric} was {was['value']:.3f}, is {value:.3f}"
+                yield f"{prefix}{metric} was {was['value']:.3f}, is {'missing' if found is None else f'{value:.3f}'}"
+
+
+def check_limits(limits: Sequence[str]) -> None:
+    """Refuse what can be no limit before anything is asked.
+
+    Raises:
+        EvaluationError: not of the form METRIC=NUMBER.
+    """
+    for limit in limits:
+        _parsed(limit)
 
 
 def shortfalls(report: Reported, limits: Sequence[str]) -> Iterator[str]:
@@ -119,13 +157,7 @@ def shortfalls(report: Reported, limits: Sequence[str]) -> Iterator[str]:
         EvaluationError: not of that form, or no such slice or metric in the report.
     """
     for limit in limits:
-        name, equals, text = limit.partition("=")
-        try:
-            wanted = float(text)
-        except ValueError:
-            wanted = math.nan
-        if not equals or math.isnan(wanted):
-            raise EvaluationError(f"{limit!r} is no limit; expected METRIC=NUMBER such as hit@1=0.95, or SLICE.METRIC=NUMBER")
+        name, wanted = _parsed(limit)
         cut, _, metric = name.rpartition(".")
         groups = {"": report["metrics"], **report["by_type"], **report["slices"]}
         if cut not in groups or metric not in groups[cut]:
@@ -134,6 +166,31 @@ def shortfalls(report: Reported, limits: Sequence[str]) -> Iterator[str]:
         value = groups[cut][metric]["value"]
         if (value > wanted) if metric in SMALLER_IS_BETTER else (value < wanted):
             yield f"{name} is {value:.4f}, the limit is {wanted:g}"
+
+
+def _parsed(limit: str) -> tuple[str, float]:
+    name, _, text = limit.partition("=")
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = math.nan
+    if math.isnan(wanted):
+        raise EvaluationError(f"{limit!r} is no limit; expected METRIC=NUMBER such as hit@1=0.95, or SLICE.METRIC=NUMBER")
+    return name, wanted
+
+
+def _same(now: Reported, was: Reported) -> bool:
+    # a stored run lacks history and gold; it is only held against the very same set
+    return all(now.get(name) == was.get(name) for name in ("question", "history", "gold") if name in now and name in was)
+
+
+def _value(entry: Reported, metric: str) -> float:
+    return float(entry["scores"].get(metric, 0.0 if metric == "errors" else math.nan))
+
+
+def _mean(values: Sequence[float]) -> float:
+    there = [value for value in values if not math.isnan(value)]
+    return sum(there) / len(there)
 
 
 def _name(report: Reported) -> str:

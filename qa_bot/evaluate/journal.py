@@ -81,6 +81,9 @@ class Journal:
     def _read(self, file: Path, identity: Mapping[str, Any]) -> None:
         # a kill in the middle of a line leaves it without its end; it is cut off, and that question asked again
         whole, _, torn = file.read_bytes().rpartition(b"\n")
+        if not whole and (not torn or torn.startswith(b'{"journal"')):
+            file.write_text(json.dumps({"journal": dict(identity)}) + "\n", "utf-8")
+            return
         try:
             first, *lines = [json.loads(line) for line in whole.decode("utf-8").split("\n")]
             then = first["journal"]

@@ -10,8 +10,20 @@ from qa_bot.evaluate.facts import held
 from vectorstore.search import STOP_WORDS
 from vectorstore.text import fold
 
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w]|[.,]\d)|(?<![\w.,])\d+(?![\w]|[.,]\d)|\b(?!one of\b)(?:none|no|" + "|".join(_WORDS) + r")\b", re.I)
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDS = {word: number for number, word in enumerate(_ONES)} | {word: 10 * number for number, word in enumerate(_TENS, start=2)}
+_WORDS |= {f"{tens}-{ones}": _WORDS[tens] + _WORDS[ones] for tens in _TENS for ones in _ONES[1:10]} | {"no": 0, "none": 0}
+_NUMBER = (
+    r"(?:(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w-]|[.,]\d)|(?<![\w.,-])\d+(?![\w-]|[.,]\d)|(?<![\w-])(?!(?:one of|no (?:fewer|less|more))\b)(?:"
+    + "|".join(sorted(_WORDS, key=len, reverse=True))
+    + r")(?![\w-]))"
+)
+_COUNTED = re.compile(
+    rf"(?<!of the )(?<!of )({_NUMBER})(?: (?!of\b)[\w-]+){{0,3}} (?:papers?|works?|articles?|publications?|titles?|abstracts?|of (?:them|these|those|the))\b",
+    re.I,
+)
+_ANY_NUMBER = re.compile(rf"({_NUMBER})", re.I)
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|\[[\d, ]+\]")
 _TERMS = re.compile(r"https?://\S+|[^\W_]+(?:[-.'][^\W_]+)*")
 _LEAST_SHARED = 0.6
@@ -86,12 +98,17 @@ def support_rate(sentences: Sequence[tuple[str, Sequence[str]]]) -> float:
 
 
 def stated_number(text: str) -> int | None:
-    """First whole number in ``text``, in digits or words up to twenty, "no" and "none" being 0; quoted titles and [1] don't count."""
-    found = _NUMBER.search(_QUOTED.sub(" ", text))
+    """The number of papers that ``text`` states, in digits or words up to ninety-nine, "no" and "none" being 0; None if there is none.
+
+    The first whole number that counts papers ("5 papers", "three of them"), else the first that isn't the total in "of the 38
+    papers". Quoted titles and marks like [1] don't count.
+    """
+    plain = re.sub(r"\bof (?:the |all )?[\d,]+ (?:papers|works|articles)\b", " ", _QUOTED.sub(" ", text), flags=re.I)
+    found = _COUNTED.search(plain) or _ANY_NUMBER.search(plain)
     if found is None:
         return None
-    word = found[0].lower()
-    return 0 if word in ("no", "none") else _WORDS.index(word) if word in _WORDS else int(word.replace(",", ""))
+    word = found[1].lower()
+    return _WORDS[word] if word in _WORDS else int(word.replace(",", ""))
 
 
 def count_exactness(stated: int | None, listed: Collection[str], relevant: Collection[str], also_ok: Collection[str] = ()) -> float:

@@ -6,12 +6,14 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from importlib import resources
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from qa_bot.errors import QuestionSetError
 
@@ -50,7 +52,7 @@ class Question(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: Annotated[str, Field(min_length=1)]
-    question: str
+    question: Annotated[str, Field(pattern=r"\S")]
     type: Annotated[str, Field(min_length=1)]
     history: tuple[Message, ...] = ()
     papers: tuple[str, ...] = ()
@@ -137,18 +139,28 @@ def _from_jsonl(source: Path, text: str) -> Iterator[tuple[str, Any]]:
         if line.strip():
             where = f"{source}:{number}"
             try:
-                yield where, json.loads(line)
+                yield where, json.loads(line, object_pairs_hook=_without_doubles)
             except json.JSONDecodeError as error:
                 raise QuestionSetError(f"{where}: is not JSON ({error.msg} at column {error.colno})") from None
+            except (ValueError, RecursionError) as error:
+                raise QuestionSetError(f"{where}: can't be used ({error})") from None
 
 
 def _from_csv(source: Path, text: str) -> Iterator[tuple[str, Any]]:
     rows = csv.DictReader(StringIO(text), strict=True)
     try:
+        names = [name.strip() for name in rows.fieldnames or ()]
+        if len(set(names)) < len(names):
+            raise QuestionSetError(f"{source}:1: a column stands there twice ({', '.join(sorted(name for name in set(names) if names.count(name) > 1))})")
+        rows.fieldnames = names
         for row in rows:
             where = f"{source}:{rows.line_num}"
             if None in row:
                 raise QuestionSetError(f"{where}: has more cells than the header; quote cells that hold commas")
+            if None in row.values():
+                raise QuestionSetError(f"{where}: has fewer cells than the header")
+            if "papers" in row and not row["papers"]:
+                row["papers"] = "[]"
             yield where, {name: _cell(where, name, value) for name, value in row.items() if value}
     except csv.Error as error:
         raise QuestionSetError(f"{source}:{rows.line_num + 1}: is not CSV ({error})") from None  # counted after a line is read
@@ -167,9 +179,28 @@ def _cell(where: str, name: str, value: str) -> Any:
     return value
 
 
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} stands there twice")
+    return found
+
+
 def _parsed(where: str, entry: Any) -> Question:
+    if isinstance(entry, dict):
+        for name in entry.keys() - Question.model_fields.keys():
+            # other fields are left alone, but a misspelt one would make its question unanswerable
+            if meant := get_close_matches(str(name).strip().lower(), Question.model_fields, 1, 0.75):
+                raise QuestionSetError(f"{where}: {name}: is no field; {meant[0]} is")
+        if "type" in entry and "papers" not in entry:
+            raise QuestionSetError(f"{where}: papers: field required; an empty list if the papers don't answer")
     try:
-        return Question.model_validate(entry)
+        question = Question.model_validate(entry)
+        question.model_dump_json().encode()
+        return question
+    except (UnicodeError, PydanticSerializationError):
+        raise QuestionSetError(f"{where}: holds half a character (a lone surrogate)") from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the line"

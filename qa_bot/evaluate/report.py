@@ -89,7 +89,7 @@ class Run:
     @property
     def metrics(self) -> Summary:
         """All metrics over all questions, with intervals."""
-        return summary([entry.scores for entry in self.scored], self.seed) | self._selective()
+        return summary([{"errors": 0.0, **entry.scores} for entry in self.scored], self.seed) | self._selective()
 
     def curves(self) -> dict[str, list[dict[str, float]]]:
         """Risk against coverage, recall@1 to @10, and the share of questions answered within so many milliseconds."""
@@ -236,9 +236,7 @@ class Report:
 
 
 def summary(rows: Sequence[Mapping[str, float]], seed: int = 0) -> Summary:
-    """Mean, number of questions and interval of every metric that applies to any row; ``errors`` counts over all rows."""
-    if any("errors" in row for row in rows):
-        rows = [{"errors": 0.0, **row} for row in rows]
+    """Mean, number of questions and interval of every metric that applies to any row."""
     values = {name: [row[name] for row in rows if name in row] for name in METRICS}
     return {name: statistics.mean(found, seed) for name, found in values.items() if found}
 

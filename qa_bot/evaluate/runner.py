@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qa_bot.answer import Turn, as_turns
-from qa_bot.errors import QuestionSetError
+from qa_bot.errors import EvaluationError, QuestionSetError
 from qa_bot.evaluate.baselines import BASELINES, baseline
 from qa_bot.evaluate.engines import Adjustable, Engine
 from qa_bot.evaluate.journal import Asked, Journal
@@ -63,6 +63,8 @@ def evaluate(
     asked = tuple(questions)
     if not asked:
         raise QuestionSetError("there are no questions to ask; check the file, --types and --limit")
+    _must_be_known("baseline", baselines, BASELINES)
+    _must_be_known("stress suite", suites, SUITES)
     note = progress or (lambda stage, done, total: None)
     bot.warm()
     kept = Journal(_identity(bot, seed), journal)
@@ -130,13 +132,19 @@ def _identity(bot: Engine, seed: int) -> dict[str, Any]:
     return {
         "engine": bot.engine,
         "version": version("qa-bot"),
-        "threshold": getattr(bot, "min_confidence", None),
+        **getattr(bot, "identity", {}),
         "papers": manifest.papers,
         "passages": manifest.passages,
         "generation": manifest.generation,
         "weights_sha256": manifest.weights_sha256,
         "seed": seed,
     }
+
+
+def _must_be_known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise EvaluationError(f"{name!r} is no {kind}; there are {', '.join(known)}")
 
 
 def _described(questions: Iterable[Question], asked: Sequence[Question]) -> dict[str, Any]:

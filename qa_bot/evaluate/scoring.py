@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
+import prompts
 from qa_bot.answer import Answer
 from qa_bot.evaluate import metrics
 from qa_bot.evaluate.facts import held
@@ -50,6 +52,11 @@ METRICS = (
 
 SMALLER_IS_BETTER = frozenset({"aurc", "needless_refusals", "confidence_shift", "followup_drop", "errors"})
 NEITHER_IS_BETTER = frozenset({"answer_words"})
+
+
+_TOTAL = re.compile(r"(?:The index holds [\d,]+ papers?|[\d,]+ papers? match(?:es)? the filters)\.")
+_NOTICES = frozenset(prompts.text(name) for name in ("not-a-count",))
+"""What the bot says beside an answer's sentences; it claims nothing about a paper."""
 
 
 def score(question: Question, answer: Answer, papers: Mapping[str, Paper]) -> dict[str, float]:
@@ -184,13 +191,25 @@ def _exact_quotes(answer: Answer, papers: Mapping[str, Paper]) -> Iterator[bool]
 
 def _sourced(answer: Answer, papers: Mapping[str, Paper]) -> Iterator[tuple[str, list[str]]]:
     numbers = {citation.number: citation.paper_id for citation in answer.citations}
+    rest = answer.text
     for sentence in answer.sentences:
-        if not answer.citations and sentence.support == "checked":
-            continue  # about the catalogue as a whole, as "The index holds 38 papers"; counts have their own measure
+        if sentence.text not in answer.text:
+            yield sentence.text, []  # checked, but not what the reader sees
+            continue
+        rest = rest.replace(sentence.text, " ", 1)
+        if not answer.citations and _TOTAL.fullmatch(sentence.text):
+            continue  # about the catalogue as a whole; counts have their own measure
         ids = [numbers[number] for number in sentence.citations if number in numbers]
         sources = [record_text(papers[paper]) for paper in ids if paper in papers]
-        # a list's heading states how many papers it cites
-        yield sentence.text, [*sources, str(len(ids))] if sources else []
+        if sources and re.match(rf"{len(ids)} papers?\b", sentence.text):
+            sources.append(f"{len(ids)} papers")  # a list's heading states how many it cites
+        yield sentence.text, sources
+    for citation in answer.citations:
+        rest = rest.replace(f"“{citation.title}”", " ")
+    rest = re.sub(r"\[\d+\]", " ", rest)
+    if answer.sentences and any(character.isalnum() for character in rest) and " ".join(rest.split(":")).strip() not in _NOTICES:
+        # text beside the sentences is read as the answer too
+        yield " ".join(rest.split()), [record_text(papers[paper]) for paper in numbers.values() if paper in papers]
 
 
 def _names(ids: Collection[str], papers: Mapping[str, Paper]) -> str:

@@ -16,6 +16,8 @@ from qa_bot.terminal import out, progress
 Reported = Mapping[str, Any]
 
 _BY_TYPE = ("hit@1", "mrr", "citation_precision", "citation_recall", "key_fact_recall", "accuracy", "refusal_recall", "needless_refusals", "count_exactness")
+_FEWEST = 10
+"""Fewest questions for a verdict; the bootstrap of a few is too sure of itself."""
 _WIDTH = 150
 """Columns where there is no terminal: a pipe or log has no width of its own, and a table must not be cut to 80 there."""
 
@@ -60,12 +62,14 @@ def show_comparison(comparison: Reported) -> None:
     for column, justify in (("metric", "left"), ("ours", "right"), ("other", "right"), ("difference", "right"), ("95 % interval", "right"), ("n", "right")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for name, row in comparison["metrics"].items():
-        differs = row["ci_low"] > 0 or row["ci_high"] < 0
+        differs = (row["ci_low"] > 0 or row["ci_high"] < 0) and row["n"] >= _FEWEST
         better = (row["difference"] < 0) if name in SMALLER_IS_BETTER else (row["difference"] > 0)
         style = ("green" if better else "red") if differs else None
         interval = f"{row['ci_low']:+.3f} … {row['ci_high']:+.3f}"
         table.add_row(_label(name), f"{row['ours']:.3f}", f"{row['other']:.3f}", f"{row['difference']:+.3f}", interval, str(row["n"]), style=style)
     console.print(table)
+    if comparison["left_out"]:
+        console.print(f"{comparison['left_out']} questions are not compared: the other report lacks them, or their words, history or right papers differ")
     for flip in comparison["flipped"]:
         console.print(Text(f"{flip['id']}: {flip['other']} → {flip['ours']}: {flip['question']}"))
     if not comparison["flipped"]:
@@ -97,7 +101,7 @@ def _cuts(report: Reported) -> Table:
         table.add_column(_label(name), justify="right", min_width=5)
     for group, values in groups.items():
         n = values["accuracy"]["n"]
-        table.add_row(group, str(n), *(f"{values[name]['value']:.3f}" if name in values else "" for name in columns))
+        table.add_row(Text(group), str(n), *(f"{values[name]['value']:.3f}" if name in values else "" for name in columns))
     return table
 
 

@@ -27,8 +27,6 @@ def problems(questions: Sequence[Question], index: PaperIndex) -> Iterator[str]:
                     yield f"{where}{field}: {paper!r} is not in the index"
         if question.todo:
             yield f"{where}todo: {question.todo}"
-        if not question.question.strip():
-            yield f"{where}question: is blank"
         if question.key_facts and not question.papers:
             yield f"{where}key_facts: are never looked at, since papers is empty"
         yield from (f"{where}{line}" for line in _facts(question, papers))
