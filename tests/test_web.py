@@ -29,7 +29,8 @@ pytestmark = [
 ]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 TITLE = "PersistBench: When Should Long-Term Memories Be Forgotten by LLMs?"
-HOSTILE = "See a <b and c> d, ~10% to ~20%, $5 and $7, snake_case_name, 2*3*4, <MASK>, <img src=x onerror=window.hit=1>"
+ODD = "See a <b and c> d, ~10% to ~20%, $5 and $7, snake_case_name, 2*3*4, <MASK>"
+HOSTILE = f"{ODD}, <img src=x onerror=window.hit=1>"
 
 
 def serve(index: Path, folder: Path) -> Iterator[str]:
@@ -58,7 +59,10 @@ def url(index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def hostile_url(embedder: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("hostile")
     evil = paper(
-        "evil", title="On <MASK> <script>window.hit=1</script> tokens", abstract=f"We study pebbles. {HOSTILE} pebbles.", authors=["<b>Ada</b> & _Bo_"]
+        "evil",
+        title="On <MASK> <script>window.hit=1</script> tokens",
+        abstract=f"We study pebbles. {ODD} pebbles. {HOSTILE} too.",
+        authors=["<b>Ada</b> & _Bo_"],
     )
     PaperIndex.create(folder / "index", [evil, paper("a", title="Shells")], embedder).close()
     yield from serve(folder / "index", folder)
@@ -158,7 +162,8 @@ def test_hostile_text_is_shown_literally_and_inert(browser: Any, hostile_url: st
     text = visitor.ask(f"What about **pebbles**? {HOSTILE}")
     shown = visitor.page.inner_text("#chat")
     assert f"What about **pebbles**? {HOSTILE}" in shown
-    assert HOSTILE in text
+    assert ODD in text
+    assert "onerror" not in text  # nobody quotes a sentence that carries a handler
     assert "On <MASK> <script>window.hit=1</script> tokens" in text
     assert "Ada & _Bo_" in text
     assert visitor.page.evaluate("window.hit") is None
