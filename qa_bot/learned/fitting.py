@@ -73,8 +73,9 @@ def gather(sources: Sequence[Source], *, embedding_model: str | None = None, pro
 def fit_confidence(examples: Sequence[Example], sources: Sequence[Source] = (), *, folds: int = 10, seed: int = 0) -> dict[str, Any]:
     """Parameters and provenance: a logistic regression, and the threshold that refuses :data:`NEEDLESS` of the answerable.
 
-    The threshold is that quantile of the answerable questions' held-out probabilities, and the figures are held out too, by
-    stratified ``folds``. The same examples, folds and seed give the same parameters.
+    Probabilities are held out by stratified ``folds``. The threshold is a quantile of those of the answerable questions, so the
+    needless refusals reported are that share by construction; the AUC and the unanswerable refused are held out. The same
+    examples, folds and seed give the same parameters.
 
     Raises:
         EvaluationError: too few answerable or unanswerable questions for the folds.
