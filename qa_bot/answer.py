@@ -49,7 +49,7 @@ class Sentence:
     """One sentence of an answer with the numbers of its citations.
 
     ``support`` is ``"quoted"`` for a verbatim span of an abstract, ``"checked"`` for a statement checked against the record
-    of a paper, ``"unsupported"`` otherwise.
+    or the abstract of a paper, ``"unsupported"`` otherwise.
     """
 
     text: str
@@ -72,7 +72,8 @@ class Answer:
 
     ``standalone_question`` is what was searched, ``confidence`` the estimated probability (0 to 1) that the papers
     answer it, ``abstained`` whether the bot declined for that reason; times are in milliseconds; ``usage`` counts a language
-    model's ``input_tokens`` and ``output_tokens``, and is empty without one.
+    model's ``input_tokens`` and ``output_tokens``, named ``estimated_…`` where it didn't count them itself, and
+    ``input_characters`` and ``output_characters``; it is empty without one.
     """
 
     question: str
@@ -125,12 +126,22 @@ def pieces(sentences: Sequence[Sentence], citations: Sequence[Citation]) -> list
         if sentence.support == "quoted" and number is not None and number != current:
             written.append(("\n\n" if written else "") + f"“{titles[number]}” [{number}]: {sentence.text}")
         elif sentence.support != "quoted":
-            marks = "".join(f" [{n}]" for n in sentence.citations)
-            written.append(("\n" if written else "") + sentence.text + marks)
+            written.append(("\n" if written else "") + sentence.text + _marks(sentence.citations))
         else:
             written.append(" " + sentence.text)
         current = number
     return written
+
+
+def _marks(numbers: Sequence[int]) -> str:
+    """Citation marks, four and more in a row as " [1] to [9]": fifty of them would bury the sentence."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return "".join(f" [{run[0]}] to [{run[-1]}]" if len(run) > 3 else "".join(f" [{number}]" for number in run) for run in runs)
 
 
 def as_turns(history: Iterable[Turn | Mapping[str, Any]]) -> tuple[Turn, ...]:

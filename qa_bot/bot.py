@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import prompts
-from qa_bot import extractive, records
+from qa_bot import extractive, listing_snapshot, records
 from qa_bot.answer import Answer, Citation, Retrieved, Route, Sentence, Turn, as_turns, cite, pieces
 from qa_bot.confidence import Confidence, fitted
 from qa_bot.conversation import asks_for_another, paper_pointed_at, papers_shown, stand_alone_questions
-from qa_bot.errors import MAX_QUESTION_CHARS, AnswerNotReady, QuestionError
+from qa_bot.errors import MAX_QUESTION_CHARS, QuestionError
+from qa_bot.generative import Writer
+from qa_bot.lookup import from_catalogue
 from qa_bot.planted import quotable
 from qa_bot.routing import Routed, asks_count, names_a_subject, route
 from qa_bot.selection import Selection, fitted_selection
 from qa_bot.settings import Settings, load_settings
+from qa_bot.stream import AnswerStream
 from vectorstore import Embedder, Filters, Found, Hit, IndexMissing, PaperIndex, load_papers
 from vectorstore.text import storable
 from vectorstore.writing import Progress
@@ -44,33 +47,8 @@ _CLOSE_ENOUGH = 0.2
 """Least score of a paper offered as close when the bot declines; small talk about the weather stays below it."""
 
 
-class AnswerStream:
-    """An answer as it is written: iterate for pieces of its text, then read :attr:`answer`."""
-
-    def __init__(self, steps: Generator[str, None, Answer]) -> None:
-        self._steps = steps
-        self._answer: Answer | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        self._answer = yield from self._steps
-
-    @property
-    def answer(self) -> Answer:
-        """The whole answer.
-
-        Raises:
-            AnswerNotReady: the stream hasn't been read to its end.
-        """
-        if self._answer is None:
-            raise AnswerNotReady("the answer is complete only after its stream was read to the end; iterate over it first, or call ask()")
-        return self._answer
-
-
 class PaperBot:
     """Answers questions from an index of papers. Holds no conversation: history comes in with each question."""
-
-    engine = "extractive"
-    """How answers are made."""
 
     def __init__(
         self,
@@ -80,6 +58,7 @@ class PaperBot:
         max_sentences: int = 4,
         confidence: Confidence | None = None,
         selection: Selection | None = None,
+        writer: Writer | None = None,
     ) -> None:
         """A bot over an open index.
 
@@ -89,8 +68,11 @@ class PaperBot:
             max_sentences: most sentences quoted in an answer.
             confidence: fitted parameters; None takes those that ship with the program.
             selection: fitted weights of sentences; None takes those that ship with the program.
+            writer: writes the answers with a language model; None quotes.
         """
         self.index = index
+        self.engine = "generative" if writer else "extractive"
+        self._writer = writer
         self._confidence = confidence or fitted()
         self._selection = selection or fitted_selection()
         self.min_confidence = self._confidence.threshold if min_confidence is None else min_confidence
@@ -105,8 +87,10 @@ class PaperBot:
 
         Raises:
             StoreError: the index can't serve; the message says what to run.
+            SettingsError: the language model can't be used; the message says what to do.
         """
         settings = settings or load_settings()
+        writer = Writer.open(settings)
         confidence, selection = fitted(settings.learned), fitted_selection(settings.learned)
         folder = Path(index).expanduser() if index is not None else settings.index.expanduser()
         embedder = Embedder(settings.embedding_model)
@@ -116,12 +100,16 @@ class PaperBot:
             with resources.as_file(resources.files("vectorstore.corpora").joinpath("icml2026.jsonl")) as bundled:
                 opened = PaperIndex.create(folder, load_papers(bundled).papers, embedder, progress=progress)
         opened.repair(progress=progress)
-        return cls(opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences, confidence=confidence, selection=selection)
+        return cls(
+            opened, min_confidence=settings.min_confidence, max_sentences=settings.max_sentences, confidence=confidence, selection=selection, writer=writer
+        )
 
     def over(self, index: PaperIndex, *, min_confidence: float | None = None) -> Self:
         """The same bot over another index, or with another threshold: 0 answers whatever has a hit, None keeps this bot's."""
         threshold = self.min_confidence if min_confidence is None else min_confidence
-        return type(self)(index, min_confidence=threshold, max_sentences=self._max_sentences, confidence=self._confidence, selection=self._selection)
+        return type(self)(
+            index, min_confidence=threshold, max_sentences=self._max_sentences, confidence=self._confidence, selection=self._selection, writer=self._writer
+        )
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -135,6 +123,7 @@ class PaperBot:
     def warm(self) -> None:
         """Load everything that the first question would have to wait for."""
         self.index.search("warm up", k=1)
+        listing_snapshot.snapshot(self.index)
 
     def ask(self, question: str, *, history: History = None, filters: Filters = Filters()) -> Answer:
         """The answer to ``question``.
@@ -190,16 +179,11 @@ class PaperBot:
             reply = prompts.fill(routed.route, count=f"{count:,}") if count or routed.route != "greeting" else prompts.text("empty")
             yield reply
             return Answer(question, question, routed.route, reply, abstained=False, confidence=1.0, timings_ms=_timings(started))
-        if records.is_about_total(question):
-            return (
-                yield from _write(Answer(question, question, "metadata", "", abstained=False, confidence=1.0), *records.total(self.index, filters), started)
-            )
         named = records.authors_named(self.index, question)
-        if records.is_about_authorship(question, named) and not filters.author:
-            sentences, citations = records.by_authors(self.index, [name for _, _, name in named], filters)
-            listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in citations)
+        if composed := from_catalogue(self.index, question, named, filters):
+            listed = tuple(Retrieved(cited.paper_id, cited.title, 1.0) for cited in composed[1])
             draft = Answer(question, question, "metadata", "", abstained=False, confidence=1.0, retrieved=listed)
-            return (yield from _write(draft, sentences, citations, started))
+            return (yield from _write(draft, *composed, started))
         if len(named) == 1 and re.search(r"\bby\s+$", question[: named[0][0]], re.I) and not filters.author:
             filters = replace(filters, author=named[0][2])
         candidates, filters, left_out = self._pointed(question, history, filters)
@@ -213,6 +197,11 @@ class PaperBot:
             return replace(draft, text=text, abstained=True, timings_ms=_timings(started, searched))
         sentences, citations = self._compose(routed, standalone, found)
         notice = prompts.text("not-a-count") if routed.route == "topic" and asks_count(question) else ""
+        if self._writer and not routed.fields:
+            unsure = confidence < (1 + self.min_confidence) / 2
+            refusal = self._refusal(found.hits, filters) if unsure else ""
+            written = yield from self._writer.write(draft, found, history, (sentences, citations), notice=notice, refusal=refusal)
+            return replace(written, timings_ms=_timings(started, searched) | dict(written.timings_ms))
         return (yield from _write(draft, sentences, citations, started, searched, notice=notice))
 
     def _pointed(self, question: str, history: tuple[Turn, ...], filters: Filters) -> tuple[tuple[str, ...], Filters, frozenset[str]]:

@@ -4,6 +4,7 @@ QABotError
 ├── QuestionError       a question that can't be searched, such as one of 50,000 characters
 ├── SettingsError       a QA_BOT_* variable with an impossible value
 ├── QuestionSetError    a file of test questions can't be used
+├── LanguageModelError  the language model can't be reached, is silent, or fails; answers fall back to quoting
 ├── EvaluationError     an evaluation can't run, or its report can't be read or written
 └── AnswerNotReady      ``AnswerStream.answer`` was read before the stream ended
 """
@@ -34,6 +35,14 @@ class SettingsError(QABotError):
 
 class QuestionSetError(QABotError):
     """A file of test questions can't be used."""
+
+
+class LanguageModelError(QABotError):
+    """The language model can't be reached, is silent, or fails. ``passing`` is true if another attempt may succeed."""
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
 
 
 class EvaluationError(QABotError):

@@ -36,8 +36,8 @@ def answer_html(answer: Answer, papers: Mapping[str, Paper]) -> str:
     """The whole answer with its sources; ``papers`` are the cited ones, by id."""
     if not answer.sentences:
         return _block("qa qa-refused" if answer.abstained else "qa", f"<p>{escape(answer.text)}</p>" + _searched(answer))
-    notice = answer.text.removesuffix("".join(pieces(answer.sentences, answer.citations))).strip()
-    body = (f"<p class='qa-note'>{escape(notice)}</p>" if notice else "") + "".join(_paragraphs(answer)) + _searched(answer)
+    before, _, after = answer.text.partition("".join(pieces(answer.sentences, answer.citations)))
+    body = _note(before) + "".join(_paragraphs(answer)) + _note(after) + _searched(answer)
     sources = "".join(_source(source, papers.get(source.paper_id)) for source in answer.citations)
     return _block("qa", f"{body}<div class='qa-sources'><ol>{sources}</ol></div>")
 
@@ -78,6 +78,10 @@ def _marked(source: Citation, abstract: str) -> str:
         parts += [escape(abstract[end : quote.start]), f"<mark>{escape(abstract[quote.start : quote.end])}</mark>"]
         end = quote.end
     return "".join([*parts, escape(abstract[end:])])
+
+
+def _note(text: str) -> str:
+    return "".join(f"<p class='qa-note'>{escape(line)}</p>" for line in text.split("\n") if line.strip())
 
 
 def _searched(answer: Answer) -> str:

@@ -72,11 +72,12 @@ def by_authors(index: PaperIndex, names: Sequence[str], filters: Filters) -> Com
         listed = "" if count == len(papers) else f", the first {len(papers)} by title follow"
         total = f"{count} {'paper lists' if count == 1 else 'papers list'} {spelling} as an author{listed}."
         sentences.append(Sentence(total, tuple(cited[paper.id].number for paper in papers), "checked"))
-        sentences += [Sentence(_entry(paper), (cited[paper.id].number,), "checked") for paper in papers]
+        sentences += [Sentence(entry(paper), (cited[paper.id].number,), "checked") for paper in papers]
     return tuple(sentences), tuple(cited.values())
 
 
-def _entry(paper: Paper) -> str:
+def entry(paper: Paper) -> str:
+    """A line of a list: title, where or when it appeared, and who wrote it."""
     place = paper.venue or (str(paper.year) if paper.year else "")
     names = paper.authors
     written = f"{names[0]} et al." if len(names) > 3 else f"{' and '.join([', '.join(names[:-1])] * (len(names) > 1) + list(names[-1:]))}."

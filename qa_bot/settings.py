@@ -27,6 +27,16 @@ class Settings(BaseSettings):
     """Most sentences quoted in an answer."""
     learned: Path | None = None
     """Folder of parameters that ``qa-bot fit`` wrote; None takes those that ship with the program."""
+    model: str | None = None
+    """Language model that writes the answers, as ``provider:model``; None quotes the abstracts instead."""
+    base_url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
+    """Address of an OpenAI-compatible server that has the model."""
+    timeout: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """Longest silence of the language model, in seconds."""
+    context: Annotated[int, Field(ge=2048)] = 4096
+    """Tokens of the language model's window."""
+    entailment: str | None = None
+    """Folder or name of a sentence-transformers CrossEncoder that must find each written sentence entailed; None does without."""
     cache: Path = Field(default_factory=lambda: user_cache_path("qa-bot", appauthor=False))
     """Folder for what can be computed again, such as the vectors of the evaluation's baselines."""
     host: str = "127.0.0.1"

@@ -15,7 +15,7 @@ SOURCES = sorted([file for package in PACKAGES for file in (ROOT / package).rglo
 ARROWS = {"app": {"qa_bot", "vectorstore"}, "qa_bot": {"vectorstore", "prompts", "app"}, "vectorstore": set(), "prompts": set()}
 DOORS = {
     "chromadb": {"vectorstore/vectors.py"},
-    "sentence_transformers": {"vectorstore/embedding.py"},
+    "sentence_transformers": {"vectorstore/embedding.py", "qa_bot/language_model.py"},
     "transformers": {"vectorstore/embedding.py"},
     "torch": {"vectorstore/embedding.py"},
     "rapidfuzz": {"vectorstore/spelling.py"},
@@ -24,8 +24,9 @@ DOORS = {
     "gradio": {"app.py"},
     "ir_measures": {"qa_bot/evaluate/metrics.py"},
     "jinja2": {"qa_bot/evaluate/page.py"},
+    "langchain": {"qa_bot/language_model.py"},
     "langchain_chroma": {"qa_bot/evaluate/baselines.py"},
-    "langchain_core": {"qa_bot/chain.py", "qa_bot/bot.py", "qa_bot/evaluate/baselines.py"},
+    "langchain_core": {"qa_bot/chain.py", "qa_bot/bot.py", "qa_bot/evaluate/baselines.py", "qa_bot/language_model.py"},
     "langchain_text_splitters": {"qa_bot/evaluate/baselines.py"},
     "matplotlib": {"qa_bot/evaluate/plots.py"},
     "typer": {"qa_bot/cli.py", "qa_bot/cli_evaluation.py"},

@@ -16,6 +16,11 @@ def test_defaults_need_no_environment(tmp_path: Path) -> None:
         "min_confidence": None,
         "max_sentences": 4,
         "learned": None,
+        "model": None,
+        "base_url": None,
+        "timeout": 60.0,
+        "context": 4096,
+        "entailment": None,
         "cache": tmp_path / "cache" / "qa-bot",
         "host": "127.0.0.1",
         "port": 7860,
@@ -35,7 +40,17 @@ def test_settings_are_frozen() -> None:
         Settings().port = 1  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("name", "value"), [("QA_BOT_PORT", "http"), ("QA_BOT_MIN_CONFIDENCE", "1.5"), ("QA_BOT_MAX_SENTENCES", "0")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("QA_BOT_PORT", "http"),
+        ("QA_BOT_MIN_CONFIDENCE", "1.5"),
+        ("QA_BOT_MAX_SENTENCES", "0"),
+        ("QA_BOT_BASE_URL", "localhost:8080"),
+        ("QA_BOT_TIMEOUT", "0"),
+        ("QA_BOT_CONTEXT", "100"),
+    ],
+)
 def test_an_impossible_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=rf"^{name}='{value}': .*; unset it for the default$"):
