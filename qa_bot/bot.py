@@ -50,6 +50,8 @@ _CLOSE_ENOUGH = 0.2
 class PaperBot:
     """Answers questions from an index of papers. Holds no conversation: history comes in with each question."""
 
+    engine = "extractive"
+
     def __init__(
         self,
         index: PaperIndex,
@@ -71,7 +73,8 @@ class PaperBot:
             writer: writes the answers with a language model; None quotes.
         """
         self.index = index
-        self.engine = "generative" if writer else "extractive"
+        if writer:
+            self.engine = "generative"
         self._writer = writer
         self._confidence = confidence or fitted()
         self._selection = selection or fitted_selection()

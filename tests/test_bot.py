@@ -110,7 +110,7 @@ def test_an_author_in_a_question_of_content_limits_the_search(bot: PaperBot) -> 
 
 def test_a_callers_author_filter_is_not_overruled(bot: PaperBot) -> None:
     answer = bot.ask("Papers by Melody Guan", filters=Filters(author="Han Liu"))
-    assert answer.text == "Of those that match the filters, no paper lists Melody Guan as author."
+    assert answer.text == "Of those that match the filters, no paper lists Melody Guan as an author."
     answer = bot.ask("What do the papers by Melody Guan find?", filters=Filters(author="Han Liu"))
     assert {r.paper_id for r in answer.retrieved} <= {"9mA5d705Gd", "ZK0U30zmDY"}
 
